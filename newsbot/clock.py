@@ -1,0 +1,50 @@
+"""Time: one way to write it, one way to read it.
+
+Scheduling uses POSIX seconds (``float``); what people read uses aware ``datetime`` in UTC.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+Clock = Callable[[], float]
+"""Gives the present time in POSIX seconds; tests and the simulator pass their own."""
+
+system_clock: Clock = time.time
+
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw]?)", re.ASCII)
+_UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
+
+
+def utc(seconds: float) -> datetime:
+    """Return POSIX ``seconds`` as an aware UTC datetime."""
+    return datetime.fromtimestamp(seconds, UTC)
+
+
+def iso(moment: datetime | None) -> str | None:
+    """Return ``moment`` as ISO 8601 in UTC with a ``Z`` (RFC 3339); ``None`` stays ``None``."""
+    if moment is None:
+        return None
+    text = moment.astimezone(UTC).isoformat(timespec="seconds")
+    return text.replace("+00:00", "Z")
+
+
+def from_iso(text: str | None) -> datetime | None:
+    """Read what :func:`iso` wrote."""
+    return None if text is None else datetime.fromisoformat(text)
+
+
+def parse_duration(text: str | float) -> float:
+    """Return seconds from ``90``, ``"90"``, ``"5m"``, ``"6h"`` or ``"1d"``.
+
+    Raises ``ValueError`` with a readable message for anything else.
+    """
+    if isinstance(text, bool) or not isinstance(text, str | int | float):
+        raise ValueError(f"{text!r} is no duration; write for example 30s, 5m, 6h or 1d")
+    match = _DURATION.fullmatch(str(text).strip())
+    if match is None:
+        raise ValueError(f"{text!r} is no duration; write for example 30s, 5m, 6h or 1d")
+    return float(match[1]) * _UNITS[match[2]]

@@ -1,0 +1,151 @@
+"""The frontier: which URL is fetched next, by whom, and when.
+
+Every URL that was ever added is in exactly one state:
+
+``pending``    waits to be handed out (not before its ``due``, nor while it is held back)
+``leased``     one worker works on it until its deadline
+``done``       was worked on; becomes pending by itself when its next due time comes (if it has one)
+``aside``      lost its lease or failed too often; kept with its story, never handed out
+
+A backend is used by one thread; several processes may share the same data. All times are POSIX
+seconds of the backend's own clock. Faults of the backend surface as :class:`newsbot.errors.DataError`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Protocol
+
+from newsbot.items import Kind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A URL to be queued."""
+
+    url: str
+    """Absolute, as the site wrote it: this is what is fetched."""
+    fingerprint: bytes
+    """16 bytes of the canonical URL: the identity of the entry."""
+    host: str
+    """The politeness key."""
+    kind: Kind
+    priority: float = 0.0
+    """Higher is handed out first, within a host."""
+    due: float = 0.0
+    """Not before this moment; 0 means at once."""
+    depth: int = 0
+    data: dict[str, Any] = field(default_factory=dict)
+    """JSON-able: travels with the entry (source, referrer, publication time, why it was queued)."""
+
+
+class Added(StrEnum):
+    """What became of an entry handed to :meth:`Frontier.add`."""
+
+    NEW = "new"
+    KNOWN = "known"
+    SOONER = "sooner"
+    """Was known, and its due time or priority has been moved up."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lease:
+    """The right to work on an entry until ``deadline``; ``token`` proves it."""
+
+    entry: Entry
+    owner: str
+    token: str
+    deadline: float
+    attempts: int
+    """Failed attempts before this one: nacks and lost leases since the last success."""
+    lost: int = 0
+    """Leases lost in a row (worker died); three put the entry aside."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """What the frontier knows of a URL without asking storage."""
+
+    state: str
+    last_fetched: float | None
+    next_due: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outlook:
+    """What is still to come, as seen by :meth:`Frontier.outlook`."""
+
+    next_at: float | None
+    """When something can be leased (may lie in the past: at once); None: nothing is pending."""
+    pending: int
+    leased: int
+    """Leases out now, over all owners."""
+
+
+class Frontier(Protocol):
+    """See the module's text for states and guarantees."""
+
+    # --- putting in
+    def add(self, entries: Sequence[Entry], *, force: bool = False) -> list[Added]:
+        """Queue what is new; one verdict an entry, in order. Idempotent.
+
+        A known entry stays as it is, except: a pending one takes the higher priority and the
+        earlier due time (``SOONER``); with ``force`` a done or aside one becomes pending at
+        ``entry.due`` with the new url and data (``SOONER``). A leased one is never changed.
+        """
+
+    def mark_done(self, entries: Sequence[Entry], next_due: float | None) -> None:
+        """Record entries as done without a fetch of their own (known under another address).
+
+        Leased entries and those fetched before keep their state.
+        """
+
+    # --- handing out
+    def lease(self, owner: str, limit: int, *, horizon: float, ttl: float) -> list[Lease]:
+        """Hand out up to ``limit`` entries that are due at or before ``horizon``.
+
+        First reclaims leases past their deadline. At most one entry a host and turn of its clock:
+        each handing-out moves the host's clock by its delay, and a host never has more leases out
+        than its concurrency. Best priority first within a host, oldest first among equals;
+        hosts whose turn came first go first. Leases last ``ttl`` seconds.
+        """
+
+    def ack(self, lease: Lease, *, next_due: float | None) -> bool:
+        """The work is done and stored: the entry is done, and due again at ``next_due`` (None: never).
+
+        False, and nothing changes, when the lease is no longer the caller's.
+        """
+
+    def nack(self, lease: Lease, *, delay: float, aside: bool = False) -> bool:
+        """The work failed: pending again after ``delay`` seconds, or set aside. False as in ack."""
+
+    def release(self, owner: str) -> int:
+        """Hand back all leases of ``owner`` at once, without counting an attempt; how many."""
+
+    def extend(self, owner: str, ttl: float) -> int:
+        """Heartbeat: all leases of ``owner`` now end ``ttl`` seconds from now; how many."""
+
+    # --- politeness
+    def set_politeness(self, host: str, *, delay: float, concurrency: int) -> None:
+        """Set what one turn of the host's clock lasts (seconds) and how many leases it may have out."""
+
+    def back_off(self, host: str, seconds: float) -> None:
+        """Let the host rest: its clock does not strike before ``seconds`` from now. Never shortens."""
+
+    # --- looking
+    def known(self, fingerprints: Sequence[bytes]) -> dict[bytes, Known]:
+        """What is known of those URLs; unknown ones are missing from the answer."""
+
+    def entry(self, fingerprint: bytes) -> Entry | None:
+        """The entry as it stands, for people who ask why."""
+
+    def outlook(self, *, horizon: float) -> Outlook:
+        """What is pending within ``horizon`` and when the next entry can be leased."""
+
+    def counts(self) -> dict[str, int]:
+        """How many entries are in each state: keys pending, leased, done, aside, hosts."""
+
+    def close(self) -> None:
+        """Release the backend. Does not hand leases back: call :meth:`release` first."""

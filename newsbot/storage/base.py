@@ -1,0 +1,180 @@
+"""Storage: the crawl database (pages), the articles, the sources and the stories.
+
+Every write is idempotent: doing it twice is doing it once. Two articles of one source never share a
+canonical URL or a text (``content_hash``): unique indexes hold that in any race. A backend is used by
+one thread; several processes may share the same data. Faults of the backend surface as
+:class:`newsbot.errors.DataError`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Protocol
+
+from newsbot.items import Article, Kind, PageRecord
+
+MAX_REFERRERS = 20
+MAX_HISTORY = 30
+
+
+class Verdict(StrEnum):
+    """What :meth:`Storage.store` did with an article."""
+
+    NEW = "new"
+    UPDATED = "updated"
+    """Same URL, other text or title: kept as a new version."""
+    UNCHANGED = "unchanged"
+    """Same URL, same text and title."""
+    SAME_TEXT = "same_text"
+    """Another URL of the source holds this text: not stored, the other URL is recorded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """The verdict and the canonical URL under which the text is kept."""
+
+    verdict: Verdict
+    canonical_url: str
+    version: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArticleFilter:
+    """Which articles; all conditions hold together, None asks nothing."""
+
+    source: str | None = None
+    language: str | None = None
+    story: str | None = None
+    since: datetime | None = None
+    """Published (or, where unknown, fetched) at or after."""
+    until: datetime | None = None
+    """Published (or, where unknown, fetched) before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One found article; ``snippet`` has the matches between ``[`` and ``]``."""
+
+    article: Article
+    snippet: str
+    score: float
+
+
+@dataclass(slots=True, kw_only=True)
+class SourceRecord:
+    """What is known of one source: a feed, sitemap or section front. Times are POSIX seconds."""
+
+    url: str
+    source: str
+    kind: Kind
+    polls: int = 0
+    unchanged: int = 0
+    """Polls answered by 304 or by the same content."""
+    new_links: int = 0
+    """Links that were not known before, over all polls."""
+    last_poll: float | None = None
+    last_new: float | None = None
+    next_due: float | None = None
+    failures: int = 0
+    """Failures in a row."""
+    failing_since: float | None = None
+    last_error: str | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class SiteRecord:
+    """Counters of one site (a rule's domain), added up over all crawls."""
+
+    source: str
+    counters: dict[str, float] = field(default_factory=dict)
+    last_article: float | None = None
+    last_error: str | None = None
+    last_error_at: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Story:
+    """Articles that tell the same thing; members oldest first by publication."""
+
+    story: str
+    members: list[Article]
+
+    @property
+    def sources(self) -> set[str]:
+        """The domains that carry the story."""
+        return {article.source for article in self.members}
+
+
+class Storage(Protocol):
+    """See the module's text for the guarantees."""
+
+    # --- pages: the crawl database
+    def discover(self, pages: Sequence[PageRecord]) -> None:
+        """Record pages that links point to: new ones as given (state pending), known ones get the
+        given referrers added (the first MAX_REFERRERS distinct ones are kept, the rest counted) and
+        the smaller depth."""
+
+    def pages(self, fingerprints: Sequence[bytes]) -> dict[bytes, PageRecord]:
+        """The records of those URLs; unknown ones are missing from the answer."""
+
+    def save_pages(self, pages: Sequence[PageRecord]) -> None:
+        """Write records whole, except ``referrers``, ``referrer_count`` and ``first_seen`` of known
+        ones. ``history`` is appended to what is kept, bounded to the last MAX_HISTORY."""
+
+    def iter_pages(
+        self, *, source: str | None = None, kind: Kind | None = None, state: str | None = None
+    ) -> Iterator[PageRecord]:
+        """All records that match, in no particular order, streamed."""
+
+    # --- articles
+    def store(self, article: Article) -> Stored:
+        """Keep an article; see :class:`Verdict`. The earlier text of an updated one is kept as a version."""
+
+    def article(self, canonical_url: str) -> Article | None:
+        """The article kept under this URL, or whose text was also seen under this URL."""
+
+    def text_owner(self, source: str, content_hash: str) -> str | None:
+        """The canonical URL under which ``source`` has this text, if it has."""
+
+    def assign_story(self, canonical_url: str, story: str, duplicate_of: str | None) -> None:
+        """Put a stored article into a story."""
+
+    def versions(self, canonical_url: str) -> list[Article]:
+        """All kept versions, oldest first, the present one last; empty if unknown."""
+
+    def iter_articles(self, where: ArticleFilter | None = None) -> Iterator[Article]:
+        """Articles by fetch time, oldest first, streamed."""
+
+    def count_articles(self, where: ArticleFilter | None = None) -> int:
+        """How many articles match."""
+
+    def search(
+        self, query: str, where: ArticleFilter | None = None, *, limit: int = 20, by_time: bool = False
+    ) -> list[Hit]:
+        """Full text in title and text, word forms of Russian and English included.
+
+        Words are joined by AND; ``"a phrase"``, ``-without`` and ``title:word`` work as people
+        expect. Any text is a legal query. Best first, or newest first with ``by_time``.
+        """
+
+    def stories(self, *, since: datetime | None = None, min_members: int = 2, limit: int = 50) -> list[Story]:
+        """Stories with at least ``min_members`` members, the most recent first."""
+
+    # --- sources and sites
+    def save_sources(self, records: Iterable[SourceRecord]) -> None:
+        """Write source records whole."""
+
+    def sources(self, source: str | None = None) -> list[SourceRecord]:
+        """All source records, or those of one site."""
+
+    def count_site(self, record: SiteRecord) -> None:
+        """Add the counters to what is kept of the site; later times win."""
+
+    def sites(self) -> dict[str, SiteRecord]:
+        """All site records by domain."""
+
+    def close(self) -> None:
+        """Release the backend."""
