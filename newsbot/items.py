@@ -89,8 +89,7 @@ class PageRecord:
     """The last events, oldest first: ``{"at": seconds, "event": name, …}``. Bounded by storage."""
 
 
-def _time() -> Any:
-    return field(default=None, metadata={"serializer": iso})
+TIME = {"serializer": iso}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -105,16 +104,16 @@ class Article:
     text: str
     summary: str | None = None
     authors: list[str] = field(default_factory=list)
-    published_at: datetime | None = _time()
+    published_at: datetime | None = field(default=None, metadata=TIME)
     published_source: str | None = None
     published_precision: Precision | None = None
-    modified_at: datetime | None = _time()
+    modified_at: datetime | None = field(default=None, metadata=TIME)
     language: str | None = None
     section: str | None = None
     tags: list[str] = field(default_factory=list)
     image: str | None = None
-    discovered_at: datetime | None = _time()
-    fetched_at: datetime | None = _time()
+    discovered_at: datetime | None = field(default=None, metadata=TIME)
+    fetched_at: datetime | None = field(default=None, metadata=TIME)
     content_hash: str = ""
     """Hexadecimal key of the normalised text (see :mod:`newsbot.dedup.exact`)."""
     story: str | None = None

@@ -1,0 +1,99 @@
+"""What a rule says of one site. Loading and checking files is in :mod:`newsbot.rules.load`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from types import MappingProxyType
+from typing import Literal
+
+from newsbot.items import Kind
+
+Follow = Literal["feeds", "sitemaps", "sections", "links"]
+FOLLOW: tuple[Follow, ...] = ("feeds", "sitemaps", "sections", "links")
+
+FIELDS = (
+    "title",
+    "text",
+    "summary",
+    "authors",
+    "published_at",
+    "modified_at",
+    "language",
+    "section",
+    "tags",
+    "image",
+    "canonical_url",
+    "next_page",
+)
+"""Fields that ``extract`` may name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A regular expression over path and query of a URL, searched, not anchored by itself."""
+
+    text: str
+    regex: re.Pattern[str]
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.text} ({self.file}:{self.line})"
+
+
+@dataclass(frozen=True, slots=True)
+class Selector:
+    """One alternative for a field: CSS or XPath as written, and the XPath that is run.
+
+    An XPath that ends in ``@attribute`` or ``text()``, or a CSS with ``::attr(x)`` or ``::text``,
+    gives strings; others give elements.
+    """
+
+    text: str
+    xpath: str
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How pages of a site are read from ``valid_from`` on (by publication date, else by today)."""
+
+    valid_from: date | None = None
+    extract: Mapping[str, tuple[Selector, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    remove: tuple[Selector, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """One site. ``domain`` covers its subdomains unless these have a rule of their own."""
+
+    domain: str
+    file: str = "(built in)"
+    seeds: tuple[str, ...] = ()
+    feeds: tuple[str, ...] = ()
+    sitemaps: tuple[str, ...] = ()
+    sections: tuple[str, ...] = ()
+    article: tuple[Pattern, ...] = ()
+    section: tuple[Pattern, ...] = ()
+    deny: tuple[Pattern, ...] = ()
+    drop_query: tuple[str, ...] = ()
+    max_depth: int = 5
+    interval: Mapping[Kind, float] = field(default_factory=lambda: MappingProxyType({}))
+    """Seconds before a page of that kind is touched again; ``_defaults.yaml`` gives every kind."""
+    delay: float = 1.0
+    concurrency: int = 1
+    language: str | None = None
+    timezone: str | None = None
+    layouts: tuple[Layout, ...] = ()
+    """Newest ``valid_from`` first; ``extract`` and ``remove`` at the top of the file are the last one."""
+    learn: bool | None = None
+    follow: tuple[Follow, ...] | None = None
+    """None: whatever the site offers."""
+    notes: str = ""
+
+    @property
+    def has_sources(self) -> bool:
+        """True when the file names feeds, sitemaps or sections, so that none have to be found."""
+        return bool(self.feeds or self.sitemaps or self.sections)
