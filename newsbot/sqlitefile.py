@@ -1,0 +1,152 @@
+"""The embedded data file: opening, schema versions, transactions, and errors that people understand.
+
+Frontier, storage and near-duplicate index keep their tables in one SQLite file, each with its own
+schema version, so that each can be moved to a server alone.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from newsbot.errors import DataError, DataFull, DataUnavailable, SchemaError
+
+BUSY_SECONDS = 30.0
+OLDEST_SQLITE = (3, 35, 0)  # UPDATE … RETURNING
+
+
+def open_database(path: Path, *, component: str, migrations: Sequence[str]) -> sqlite3.Connection:
+    """Open (or make) the file and bring the tables of ``component`` to the newest version.
+
+    ``migrations[n]`` is the SQL script from version n to n + 1. The connection is in autocommit
+    mode: write inside :func:`transaction`. Raises :class:`DataError` kinds.
+    """
+    with readable_errors(path):
+        _check_library()
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise DataUnavailable(
+                f"{path.parent}: cannot make the data folder ({error.strerror}); set NEWSBOT_DATA to a writable one"
+            ) from error
+        connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
+        try:
+            connection.row_factory = sqlite3.Row
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute("PRAGMA synchronous=NORMAL")
+            connection.execute("PRAGMA temp_store=MEMORY")
+            connection.execute("PRAGMA cache_size=-65536")
+            connection.execute("PRAGMA journal_size_limit=67108864")
+            _migrate(connection, path, component, migrations)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
+    """Run the block as one write transaction: all of it or nothing."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield connection
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")
+
+
+@contextmanager
+def readable_errors(path: Path) -> Iterator[None]:
+    """Turn faults of SQLite into :class:`DataError` kinds that name the file and the remedy."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise _translate(path, error) from error
+
+
+def _translate(path: Path, error: sqlite3.Error) -> DataError:
+    name = getattr(error, "sqlite_errorname", "") or ""
+    if name.startswith("SQLITE_FULL"):
+        return DataFull(
+            f"{path}: the disk is full; make room, then start again: nothing that was stored is lost"
+        )
+    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+        return DataUnavailable(
+            f"{path}: locked by another program for {BUSY_SECONDS:.0f} s; close it (a shell or a backup?) and start again"
+        )
+    if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
+        return DataUnavailable(
+            f"{path}: cannot be written; check its permissions or set NEWSBOT_DATA to another folder"
+        )
+    if name.startswith("SQLITE_NOTADB"):
+        return SchemaError(
+            f"{path}: is no newsbot data file; move it away or set NEWSBOT_DATA to another folder"
+        )
+    if name.startswith("SQLITE_CORRUPT"):
+        return DataError(
+            f"{path}: is damaged ({error}); restore it from a backup or run sqlite3's .recover on it"
+        )
+    if name.startswith("SQLITE_IOERR"):
+        return DataUnavailable(f"{path}: cannot be read or written ({error}); check the disk")
+    return DataError(f"{path}: {error}")
+
+
+def _check_library() -> None:
+    if sqlite3.sqlite_version_info < OLDEST_SQLITE:
+        raise DataError(
+            f"SQLite {sqlite3.sqlite_version} is too old: newsbot needs 3.35 or newer; use a newer Python"
+        )
+    with sqlite3.connect(":memory:") as probe:
+        options = {row[0] for row in probe.execute("PRAGMA compile_options")}
+    probe.close()
+    if "ENABLE_FTS5" not in options:
+        raise DataError(
+            "this Python's SQLite lacks FTS5 (full-text search); use a Python from python.org or Debian"
+        )
+
+
+def _migrate(connection: sqlite3.Connection, path: Path, component: str, migrations: Sequence[str]) -> None:
+    if _version(connection, component) == len(migrations):
+        return
+    with transaction(connection):
+        connection.execute(
+            "CREATE TABLE IF NOT EXISTS newsbot_schema (component TEXT PRIMARY KEY, version INTEGER NOT NULL)"
+        )
+        version = _version(connection, component)  # another process may have migrated meanwhile
+        if version > len(migrations):
+            raise SchemaError(
+                f"{path}: {component} was written by a newer newsbot (version {version}, this one knows "
+                f"{len(migrations)}); upgrade newsbot or set NEWSBOT_DATA to another folder"
+            )
+        for script in migrations[version:]:
+            for statement in _statements(script):
+                connection.execute(statement)
+        connection.execute(
+            "INSERT OR REPLACE INTO newsbot_schema VALUES (?, ?)", (component, len(migrations))
+        )
+
+
+def _version(connection: sqlite3.Connection, component: str) -> int:
+    known = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'newsbot_schema'").fetchone()
+    if known is None:
+        return 0
+    row = connection.execute(
+        "SELECT version FROM newsbot_schema WHERE component = ?", (component,)
+    ).fetchone()
+    return int(row[0]) if row else 0
+
+
+def _statements(script: str) -> Iterator[str]:
+    """Split a script, because ``executescript`` would commit the migration's transaction."""
+    statement = ""
+    for line in script.splitlines(keepends=True):
+        statement += line
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""
+    if statement.strip():
+        yield statement
