@@ -68,30 +68,33 @@ def readable_errors(path: Path) -> Iterator[None]:
         raise _translate(path, error) from error
 
 
+_FAULTS: tuple[tuple[tuple[str, ...], type[DataError], str], ...] = (
+    (("SQLITE_FULL",), DataFull, "the disk is full; make room and start again: nothing stored is lost"),
+    (
+        ("SQLITE_BUSY", "SQLITE_LOCKED"),
+        DataUnavailable,
+        f"locked by another program for {BUSY_SECONDS:.0f} s; close it (a shell or a backup?) and start again",
+    ),
+    (
+        ("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM"),
+        DataUnavailable,
+        "cannot be written; check its permissions or set NEWSBOT_DATA to another folder",
+    ),
+    (
+        ("SQLITE_NOTADB",),
+        SchemaError,
+        "is no newsbot data file; move it away or set NEWSBOT_DATA to another folder",
+    ),
+    (("SQLITE_CORRUPT",), DataError, "is damaged; restore a backup or run sqlite3's .recover on it"),
+    (("SQLITE_IOERR",), DataUnavailable, "cannot be read or written; check the disk"),
+)
+
+
 def _translate(path: Path, error: sqlite3.Error) -> DataError:
-    name = getattr(error, "sqlite_errorname", "") or ""
-    if name.startswith("SQLITE_FULL"):
-        return DataFull(
-            f"{path}: the disk is full; make room, then start again: nothing that was stored is lost"
-        )
-    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-        return DataUnavailable(
-            f"{path}: locked by another program for {BUSY_SECONDS:.0f} s; close it (a shell or a backup?) and start again"
-        )
-    if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
-        return DataUnavailable(
-            f"{path}: cannot be written; check its permissions or set NEWSBOT_DATA to another folder"
-        )
-    if name.startswith("SQLITE_NOTADB"):
-        return SchemaError(
-            f"{path}: is no newsbot data file; move it away or set NEWSBOT_DATA to another folder"
-        )
-    if name.startswith("SQLITE_CORRUPT"):
-        return DataError(
-            f"{path}: is damaged ({error}); restore it from a backup or run sqlite3's .recover on it"
-        )
-    if name.startswith("SQLITE_IOERR"):
-        return DataUnavailable(f"{path}: cannot be read or written ({error}); check the disk")
+    name = getattr(error, "sqlite_errorname", None) or ""
+    for prefixes, kind, text in _FAULTS:
+        if name.startswith(prefixes):
+            return kind(f"{path}: {text}")
     return DataError(f"{path}: {error}")
 
 
@@ -143,10 +146,9 @@ def _version(connection: sqlite3.Connection, component: str) -> int:
 def _statements(script: str) -> Iterator[str]:
     """Split a script, because ``executescript`` would commit the migration's transaction."""
     statement = ""
-    for line in script.splitlines(keepends=True):
-        statement += line
+    for part in script.split(";"):
+        statement += part + ";"
         if sqlite3.complete_statement(statement):
-            yield statement
+            if statement.strip() != ";":
+                yield statement
             statement = ""
-    if statement.strip():
-        yield statement
