@@ -29,7 +29,7 @@ def open_database(path: Path, *, component: str, migrations: Sequence[str]) -> s
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise DataUnavailable(
-                f"{path.parent}: cannot make the data folder ({error.strerror}); set NEWSBOT_DATA to a writable one"
+                f"{path.parent}: cannot be made ({error.strerror}); set NEWSBOT_DATA to a writable folder"
             ) from error
         connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
         try:
@@ -73,7 +73,7 @@ _FAULTS: tuple[tuple[tuple[str, ...], type[DataError], str], ...] = (
     (
         ("SQLITE_BUSY", "SQLITE_LOCKED"),
         DataUnavailable,
-        f"locked by another program for {BUSY_SECONDS:.0f} s; close it (a shell or a backup?) and start again",
+        f"locked by another program for {BUSY_SECONDS:.0f} s; close it (a shell? a backup?) and start again",
     ),
     (
         ("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM"),
