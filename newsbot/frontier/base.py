@@ -13,7 +13,7 @@ seconds of the backend's own clock. Faults of the backend surface as :class:`new
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Protocol
@@ -103,13 +103,22 @@ class Frontier(Protocol):
         """
 
     # --- handing out
-    def lease(self, owner: str, limit: int, *, horizon: float, ttl: float) -> list[Lease]:
+    def lease(
+        self,
+        owner: str,
+        limit: int,
+        *,
+        horizon: float,
+        ttl: float,
+        accept: Callable[[str], bool] | None = None,
+    ) -> list[Lease]:
         """Hand out up to ``limit`` entries that are due at or before ``horizon``.
 
         First reclaims leases past their deadline. At most one entry a host and turn of its clock:
         each handing-out moves the host's clock by its delay, and a host never has more leases out
         than its concurrency. Best priority first within a host, oldest first among equals;
-        hosts whose turn came first go first. Leases last ``ttl`` seconds.
+        hosts whose turn came first go first. Leases last ``ttl`` seconds. Hosts that ``accept`` refuses
+        are passed over (a crawl of some sites only), however many they are.
         """
 
     def ack(self, lease: Lease, *, next_due: float | None) -> bool:
@@ -121,8 +130,14 @@ class Frontier(Protocol):
     def nack(self, lease: Lease, *, delay: float, aside: bool = False) -> bool:
         """The work failed: pending again after ``delay`` seconds, or set aside. False as in ack."""
 
-    def release(self, owner: str) -> int:
-        """Hand back all leases of ``owner`` at once, without counting an attempt; how many."""
+    def release(self, owner: str, *, lost: bool = False) -> int:
+        """Hand back all leases of ``owner`` at once; how many.
+
+        Counts no attempt, unless ``lost`` says that the owner died: then they count as lost leases.
+        """
+
+    def owners(self) -> list[str]:
+        """Who holds leases now."""
 
     def extend(self, owner: str, ttl: float) -> int:
         """Heartbeat: all leases of ``owner`` now end ``ttl`` seconds from now; how many."""
@@ -141,8 +156,9 @@ class Frontier(Protocol):
     def entry(self, fingerprint: bytes) -> Entry | None:
         """The entry as it stands, for people who ask why."""
 
-    def outlook(self, *, horizon: float) -> Outlook:
-        """What is pending within ``horizon`` and when the next entry can be leased."""
+    def outlook(self, *, horizon: float, accept: Callable[[str], bool] | None = None) -> Outlook:
+        """What is pending within ``horizon`` (on hosts that ``accept`` takes) and when the next entry
+        can be leased."""
 
     def counts(self) -> dict[str, int]:
         """How many entries are in each state: keys pending, leased, done, aside, hosts."""
