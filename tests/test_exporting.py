@@ -1,0 +1,208 @@
+"""Exports give back what was stored, and a failed one leaves the old file alone."""
+
+from __future__ import annotations
+
+import csv
+import importlib
+import io
+import json
+import zlib
+from dataclasses import fields
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from newsbot.errors import UserError
+from newsbot.exporting import FORMATS, atomic_target, format_of, open_writer
+from newsbot.items import Article
+
+
+def article(number: int = 1, **changes: object) -> Article:
+    values: dict[str, object] = {
+        "url": f"https://example.org/news/{number}?utm_source=x",
+        "canonical_url": f"https://example.org/news/{number}",
+        "source": "example.org",
+        "title": f'Новость {number}, "quoted"; =SUM(1)',
+        "text": "Первая строка.\nSecond line, with a comma.\r\nThird 😀.",
+        "authors": ["Анна Б.", "Carl, Jr."],
+        "published_at": datetime(2024, 5, 31, 8, 0, 5, tzinfo=timezone(timedelta(hours=3))),
+        "published_precision": "second",
+        "language": "ru",
+        "tags": ["a", "b,c"],
+        "fetched_at": datetime(2024, 5, 31, 9, 0, tzinfo=UTC),
+        "content_hash": f"{number:032x}",
+        "extraction": {"title": "json-ld", "text": "rule"},
+    }
+    return Article(**(values | changes))  # type: ignore[arg-type]
+
+
+def exported(name: str, articles: list[Article], *, file: str = "") -> bytes:
+    stream = io.BytesIO()
+    writer = open_writer(FORMATS[name], stream, name=file)
+    for one in articles:
+        writer.write(one)
+    writer.close()
+    assert not stream.closed
+    return stream.getvalue()
+
+
+def test_json_lines_give_back_the_rows() -> None:
+    articles = [article(1), article(2, summary=None, authors=[])]
+    lines = exported("jsonl", articles).decode("utf-8").splitlines()
+    assert [json.loads(line) for line in lines] == [one.as_row() for one in articles]
+
+
+def read_csv(data: bytes) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(data.decode("utf-8"), newline="")))
+
+
+def test_csv_gives_back_the_cells() -> None:
+    row = read_csv(exported("csv", [article()]))[0]
+    expected = article().as_row()
+    assert list(row) == [field.name for field in fields(Article)]
+    assert row["title"] == expected["title"]
+    assert row["text"] == expected["text"]
+    assert json.loads(row["authors"]) == expected["authors"]
+    assert json.loads(row["extraction"]) == expected["extraction"]
+    assert row["published_at"] == "2024-05-31T05:00:05Z"
+    assert row["summary"] == ""
+    assert row["version"] == "1"
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    title=st.text(st.characters(exclude_categories=["Cs"])), tags=st.lists(st.text(max_size=5), max_size=3)
+)
+def test_any_text_survives_csv_and_json_lines(title: str, tags: list[str]) -> None:
+    one = article(title=title, tags=tags)
+    assert json.loads(exported("jsonl", [one]))["title"] == title
+    row = read_csv(exported("csv", [one, one]))[1]
+    assert row["title"] == title
+    assert (json.loads(row["tags"]) if tags else row["tags"] == "") == (tags or True)
+
+
+def test_a_lone_surrogate_breaks_no_export() -> None:
+    one = article(title="broken \ud800 emoji")
+    assert json.loads(exported("jsonl", [one]))["title"] == "broken \ud800 emoji"
+    assert len(read_csv(exported("csv", [one]))) == 1
+
+
+def test_parquet_keeps_types_and_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    pq = pytest.importorskip("pyarrow.parquet")
+    module = importlib.import_module("newsbot.exporting.parquet")
+    assert module.SCHEMA.names == [field.name for field in fields(Article)]
+    monkeypatch.setattr(module, "BATCH", 2)
+    articles = [article(number) for number in range(5)]
+    file = pq.ParquetFile(io.BytesIO(exported("parquet", articles)))
+    assert file.num_row_groups == 3
+    rows = file.read().to_pylist()
+    assert [row["canonical_url"] for row in rows] == [one.canonical_url for one in articles]
+    assert rows[0]["published_at"] == articles[0].published_at
+    assert rows[0]["authors"] == articles[0].authors
+    assert dict(rows[0]["extraction"]) == articles[0].extraction
+    assert rows[0]["summary"] is None
+
+
+def test_a_parquet_file_without_articles_can_be_read() -> None:
+    pq = pytest.importorskip("pyarrow.parquet")
+    assert pq.read_table(io.BytesIO(exported("parquet", []))).num_rows == 0
+
+
+@pytest.mark.parametrize("file", ["news.warc.gz", "news.warc", ""])
+def test_warc_holds_a_conversion_record_an_article(file: str) -> None:
+    archiveiterator = pytest.importorskip("warcio.archiveiterator")
+    data = exported("warc", [article(1), article(2)], file=file)
+    assert data.startswith(b"WARC/1.1" if file == "news.warc" else b"\x1f\x8b")
+    records = [
+        (record.rec_type, record.rec_headers, record.content_stream().read())
+        for record in archiveiterator.ArchiveIterator(io.BytesIO(data), check_digests="raise")
+    ]
+    assert [kind for kind, _, _ in records] == ["warcinfo", "conversion", "conversion"]
+    _, headers, body = records[1]
+    assert headers.get_header("WARC-Target-URI") == "https://example.org/news/1"
+    assert headers.get_header("WARC-Date") == "2024-05-31T09:00:00Z"
+    assert headers.get_header("Content-Type") == "application/json"
+    assert json.loads(body) == article(1).as_row()
+
+
+def test_each_warc_record_can_be_unpacked_alone() -> None:
+    data = exported("warc", [article(1), article(2)])
+    records, rest = [], data
+    while rest:
+        unpacker = zlib.decompressobj(wbits=31)
+        records.append(unpacker.decompress(rest))
+        rest = unpacker.unused_data
+    assert len(records) == 3
+    assert all(record.startswith(b"WARC/1.1\r\n") for record in records)
+
+
+def test_the_same_article_has_the_same_record_id_in_every_warc() -> None:
+    ids = [
+        [line for line in exported("warc", [article()], file="x.warc").splitlines() if b"Record-ID" in line][
+            1
+        ]
+        for _ in range(2)
+    ]
+    assert ids[0] == ids[1]
+
+
+def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(_: str) -> None:
+        raise ModuleNotFoundError("No module named 'pyarrow'", name="pyarrow")
+
+    monkeypatch.setattr("newsbot.exporting.formats.import_module", missing)
+    with pytest.raises(UserError, match="pip install pyarrow"):
+        open_writer(FORMATS["parquet"], io.BytesIO())
+
+
+def test_a_bug_of_ours_is_not_taken_for_a_missing_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(_: str) -> None:
+        raise ModuleNotFoundError("No module named 'newsbot.nothing'", name="newsbot.nothing")
+
+    monkeypatch.setattr("newsbot.exporting.formats.import_module", broken)
+    with pytest.raises(ModuleNotFoundError):
+        open_writer(FORMATS["parquet"], io.BytesIO())
+
+
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [("a.csv", "csv"), ("A.PARQUET", "parquet"), ("a.warc.gz", "warc"), ("a.jsonl", "jsonl"), ("a", "jsonl")],
+)
+def test_the_file_name_says_the_format(file: str, name: str) -> None:
+    assert format_of(Path(file)).name == name
+
+
+def test_a_failed_export_leaves_the_old_file(tmp_path: Path) -> None:
+    path = tmp_path / "out.jsonl"
+    path.write_text("old")
+    with pytest.raises(TypeError), atomic_target(path) as stream:
+        stream.writelines([b"half", "no bytes"])  # type: ignore[list-item]
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_finished_export_replaces_the_file_a_link_points_to(tmp_path: Path) -> None:
+    path = tmp_path / "out.jsonl"
+    path.write_text("old")
+    link = tmp_path / "link"
+    link.symlink_to(path)
+    with atomic_target(link) as stream:
+        stream.write(b"new")
+        assert path.read_text() == "old"
+    assert path.read_text() == "new"
+    assert link.is_symlink()
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    for place in (tmp_path, tmp_path / "missing" / "out.csv"):
+        with pytest.raises(UserError, match="cannot be written"), atomic_target(place):
+            pass
+
+
+def test_a_device_is_written_in_place() -> None:
+    with atomic_target(Path("/dev/null")) as stream:
+        stream.write(b"gone")
+    assert Path("/dev/null").is_char_device()
