@@ -1,0 +1,191 @@
+"""Shows what a crawl does: a live display on a terminal, a log line every few seconds elsewhere.
+
+Everything goes to stderr, so that ``-O -:jsonl`` has stdout for itself.
+"""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Self
+
+from rich.console import Console
+from rich.file_proxy import FileProxy
+from rich.live import Live
+from rich.text import Text
+from scrapy import Spider, signals
+from scrapy.crawler import Crawler
+from scrapy.exceptions import NotConfigured
+from scrapy.settings import BaseSettings
+from scrapy.statscollectors import StatsCollector
+from scrapy.utils.asyncio import call_later, create_looping_call
+
+from newsbot.figures import Figures, Rates, causes, duration, figures, percent
+from newsbot.terminal import make_console
+
+logger = logging.getLogger(__name__)
+
+FIRST_AFTER = 2.0
+"""Seconds to the first line: soon enough to see that something happens."""
+REFRESH = 0.5
+"""Seconds between two pictures of the live display."""
+
+
+class Progress:
+    """Starts at ``spider_opened``, ends at ``spider_closed``.
+
+    Settings: NEWSBOT_PROGRESS (off: no progress), NEWSBOT_PROGRESS_INTERVAL (seconds between lines).
+    """
+
+    def __init__(self, stats: StatsCollector, interval: float, *, live: bool) -> None:
+        self._stats = stats
+        self._interval = interval
+        self._display = LiveDisplay(make_console(sys.stderr)) if live else None
+        self._rates = Rates()
+        self._began = 0.0
+        self._task: Any = None
+        self._first: Any = None
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Make the extension. Raises ``NotConfigured`` when it is switched off."""
+        if not crawler.settings.getbool("NEWSBOT_PROGRESS"):
+            raise NotConfigured
+        interval = crawler.settings.getfloat("NEWSBOT_PROGRESS_INTERVAL")
+        if interval <= 0:
+            raise NotConfigured("NEWSBOT_PROGRESS_INTERVAL must be above 0 seconds")
+        assert crawler.stats is not None
+        self = cls(crawler.stats, interval, live=wants_live_display(crawler.settings))
+        crawler.signals.connect(self.spider_opened, signal=signals.spider_opened)
+        crawler.signals.connect(self.spider_closed, signal=signals.spider_closed)
+        return self
+
+    def spider_opened(self, spider: Spider) -> None:
+        """Begin to show."""
+        self._began = time.monotonic()
+        self._rates.per_minute(self._began, Figures())
+        self._task = create_looping_call(self._show)
+        if self._display is not None:
+            self._display.start()
+            self._task.start(REFRESH, now=True)
+        else:
+            self._first = call_later(min(FIRST_AFTER, self._interval), self._show_first)
+
+    def spider_closed(self, spider: Spider) -> None:
+        """Show the last state and stop."""
+        if self._first is not None:
+            self._first.cancel()
+            self._first = None
+        if self._task is not None and self._task.running:
+            self._task.stop()
+        self._show()
+        if self._display is not None:
+            self._display.stop()
+
+    def _show_first(self) -> None:
+        self._first = None
+        self._show()
+        self._task.start(self._interval, now=False)
+
+    def _show(self) -> None:
+        now = time.monotonic()
+        current = figures(self._stats.get_stats())
+        rates = self._rates.per_minute(now, current)
+        if self._display is not None:
+            self._display.show(picture(current, rates, now - self._began))
+        else:
+            logger.info("%s", line(current, rates))
+
+
+class LiveDisplay:
+    """A few lines at the bottom of the terminal; log lines scroll above them."""
+
+    def __init__(self, console: Console) -> None:
+        # No thread of its own and no capture of streams: the extension drives it, and only the log
+        # handler is led around it.
+        self._live = Live(console=console, auto_refresh=False, redirect_stdout=False, redirect_stderr=False)
+        self._console = console
+        self._detour: Any = None
+
+    def start(self) -> None:
+        """Take the bottom lines of the terminal."""
+        self._detour = log_lines_above(self._console)
+        self._detour.__enter__()
+        self._live.start()
+        atexit.register(self.stop)  # a second Ctrl-C ends without spider_closed: give the cursor back
+
+    def show(self, text: Text) -> None:
+        """Replace what is shown."""
+        self._live.update(text, refresh=True)
+
+    def stop(self) -> None:
+        """Leave the last picture and give the terminal back. May be called again."""
+        if self._detour is not None:
+            self._live.stop()
+            self._detour.__exit__(None, None, None)
+            self._detour = None
+            atexit.unregister(self.stop)
+
+
+@contextmanager
+def log_lines_above(console: Console) -> Iterator[None]:
+    """Lead log handlers that write to stderr through ``console``, so that lines do not tear its display."""
+    handlers = [
+        handler
+        for handler in logging.root.handlers
+        if isinstance(handler, logging.StreamHandler) and handler.stream is console.file
+    ]
+    proxy = FileProxy(console, console.file)
+    for handler in handlers:
+        handler.setStream(proxy)
+    try:
+        yield
+    finally:
+        for handler in handlers:
+            if handler.stream is proxy:
+                handler.setStream(console.file)
+
+
+def wants_live_display(settings: BaseSettings) -> bool:
+    """Return True on a terminal that can move its cursor, unless items are printed on it too."""
+    if not sys.stderr.isatty() or os.environ.get("TERM", "dumb") in ("dumb", "unknown"):
+        return False
+    to_stdout = any(str(uri) == "-" or str(uri).startswith("stdout:") for uri in settings.getdict("FEEDS"))
+    return not (to_stdout and sys.stdout.isatty())
+
+
+def line(now: Figures, rates: tuple[float, float]) -> str:
+    """Return the state as one line: event first, then ``key=value``."""
+    words = [
+        f"progress fetched={now.fetched} ({rates[0]:.0f}/min)",
+        f"articles={now.articles} ({rates[1]:.0f}/min)",
+        f"useful={percent(now.useful_share).replace(' ', '')}",
+        f"new={now.new} updated={now.updated} duplicates={now.duplicates} similar={now.similar}",
+        f"unchanged={now.unchanged} errors={now.failed}",
+    ]
+    if now.errors:
+        words.append(f"({causes(now)})")
+    if now.queue is not None:
+        words.append(f"queue={now.queue}")
+    return " ".join(words)
+
+
+def picture(now: Figures, rates: tuple[float, float], seconds: float) -> Text:
+    """Return the state as the lines of the live display."""
+    queue = "" if now.queue is None else f"   queue {now.queue:,}"
+    lines = [
+        f"newsbot {duration(seconds)}{queue}",
+        f"fetched {now.fetched:,} ({rates[0]:,.0f}/min)   articles {now.articles:,} ({rates[1]:,.0f}/min)",
+        f"new {now.new:,}   updated {now.updated:,}   useful {percent(now.useful_share)}",
+        f"duplicates {now.duplicates:,}   similar {now.similar:,}   unchanged {now.unchanged:,}",
+        f"errors {now.failed:,}" + (f": {causes(now)}" if now.errors else ""),
+    ]
+    text = Text("\n").join(Text(line, no_wrap=True, overflow="ellipsis") for line in lines)
+    text.no_wrap, text.overflow = True, "ellipsis"
+    text.stylize("bold", 0, len(lines[0]))
+    return text

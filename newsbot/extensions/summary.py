@@ -1,0 +1,105 @@
+"""The end of a crawl in a table: what came of each site, and how to read it."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Self
+
+from scrapy import Spider, signals
+from scrapy.crawler import Crawler
+from scrapy.exceptions import NotConfigured
+from scrapy.statscollectors import StatsCollector
+
+from newsbot.backends import data_folder
+from newsbot.figures import SiteFigures, causes, duration, figures, percent, site_figures, total
+from newsbot.terminal import Column, make_console, print_table
+
+SHOWN_SITES = 50
+
+COLUMNS = (
+    Column("site"),
+    Column("pages", "right"),
+    Column("articles", "right"),
+    Column("useful", "right"),
+    Column("duplicates", "right"),
+    Column("unchanged", "right"),
+    Column("errors", "right"),
+    Column("most frequent"),
+)
+
+
+class Summary:
+    """Prints the summary to stderr at ``spider_closed``, unless NEWSBOT_PROGRESS is off."""
+
+    def __init__(self, stats: StatsCollector, data: Path) -> None:
+        self._stats = stats
+        self._data = data
+        self._began = time.monotonic()
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Make the extension. Raises ``NotConfigured`` when it is switched off."""
+        if not crawler.settings.getbool("NEWSBOT_PROGRESS"):
+            raise NotConfigured
+        assert crawler.stats is not None
+        self = cls(crawler.stats, data_folder(crawler.settings).absolute())
+        crawler.signals.connect(self.spider_closed, signal=signals.spider_closed)
+        return self
+
+    def spider_closed(self, spider: Spider, reason: str) -> None:
+        """Print the summary."""
+        stats = self._stats.get_stats()
+        console = make_console(sys.stderr)
+        rows = site_rows(stats)
+        if rows:
+            console.file.write("\n")
+            print_table(console, COLUMNS, rows)
+        kept = not getattr(getattr(spider, "arguments", None), "dry_run", False)
+        data = self._data if kept else None
+        for text in closing_lines(stats, reason, time.monotonic() - self._began, data):
+            console.file.write(text + "\n")
+        console.file.flush()
+
+
+def site_rows(stats: Mapping[str, Any]) -> list[tuple[object, ...]]:
+    """Return the rows of the table: the sites with most articles first, the sum last."""
+    sites = site_figures(stats)
+    shown = sites[:SHOWN_SITES]
+    if len(sites) > SHOWN_SITES:
+        rest = total(sites[SHOWN_SITES:])
+        rest.site = f"{len(sites) - SHOWN_SITES} more"
+        shown.append(rest)
+    if len(sites) > 1:
+        shown.append(total(sites))
+    return [_row(site) for site in shown]
+
+
+def _row(site: SiteFigures) -> tuple[object, ...]:
+    return (
+        site.site,
+        site.pages,
+        f"{site.articles} ({site.updated} updated)" if site.updated else site.articles,
+        percent(site.useful_share),
+        site.duplicates,
+        site.unchanged,
+        site.errors,
+        site.top_cause,
+    )
+
+
+def closing_lines(stats: Mapping[str, Any], reason: str, seconds: float, data: Path | None) -> list[str]:
+    """Return what stands under the table; ``data`` is None when nothing was kept."""
+    now = figures(stats)
+    ended = "" if reason == "finished" else f" ({reason})"
+    articles = f"{now.new} new articles, {now.updated} updated, useful share {percent(now.useful_share)}"
+    lines = [f"{articles}, {now.fetched} fetched in {duration(seconds)}{ended}"]
+    if now.errors:
+        lines.append(f"errors: {causes(now)}")
+    if data is None:
+        return [*lines, "dry run: nothing was kept"]
+    lines.append("read them with: scrapy articles search WORD (or: scrapy articles export -o articles.jsonl)")
+    lines.append(f"data: {data}")
+    return lines

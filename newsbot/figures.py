@@ -1,0 +1,178 @@
+"""What a crawl's stats say, in the words that people read: totals, rates, one row a site.
+
+Pure functions over the stats dict (``newsbot/<area>/<what>[/<detail>]``). A stat that is missing or
+is no number counts as nothing: figures never stop a crawl.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict, deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import isfinite
+from typing import Any
+
+RATE_WINDOW = 60.0
+"""Seconds over which "per minute" is taken."""
+SHOWN_CAUSES = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figures:
+    """Totals of one crawl so far."""
+
+    fetched: int = 0
+    new: int = 0
+    updated: int = 0
+    duplicates: int = 0
+    """Articles not stored, because the site already has the URL or the text."""
+    similar: int = 0
+    """Articles stored as members of a story."""
+    unchanged: int = 0
+    skipped: int = 0
+    """Pages not fetched: too young."""
+    not_articles: int = 0
+    errors: Mapping[str, int] = field(default_factory=dict)
+    """By cause, the most frequent first."""
+    queue: int | None = None
+    useful_share: float | None = None
+    """Articles in fetched pages outside feeds, sitemaps and sections; None before the first page."""
+
+    @property
+    def articles(self) -> int:
+        """Articles stored: new ones and new versions."""
+        return self.new + self.updated
+
+    @property
+    def failed(self) -> int:
+        """Errors of all causes."""
+        return sum(self.errors.values())
+
+
+@dataclass(slots=True, kw_only=True)
+class SiteFigures:
+    """Totals of one site."""
+
+    site: str
+    fetched: int = 0
+    pages: int = 0
+    articles: int = 0
+    updated: int = 0
+    duplicates: int = 0
+    unchanged: int = 0
+    errors: int = 0
+    causes: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def useful_share(self) -> float | None:
+        """Articles in fetched pages; None without pages."""
+        return share(self.articles, self.pages)
+
+    @property
+    def top_cause(self) -> str | None:
+        """The most frequent cause of errors."""
+        return self.causes.most_common(1)[0][0] if self.causes else None
+
+
+def figures(stats: Mapping[str, Any]) -> Figures:
+    """Return the totals."""
+    areas: dict[str, Counter[str]] = defaultdict(Counter)
+    for key, value in stats.items():
+        name, _, rest = key.partition("/")
+        if name == "newsbot":
+            area, _, detail = rest.partition("/")
+            areas[area][detail] += number(value)
+    sites = site_figures(stats)
+    return Figures(
+        fetched=areas["fetched"].total(),
+        new=areas["articles"]["new"],
+        updated=areas["articles"]["updated"],
+        duplicates=areas["duplicates"]["url"] + areas["duplicates"]["text"],
+        similar=areas["duplicates"]["near"],
+        unchanged=areas["unchanged"][""] + areas["articles"]["unchanged"],
+        skipped=areas["gated"][""],
+        not_articles=areas["not_article"].total(),
+        errors=dict(areas["errors"].most_common()),
+        queue=areas["queue"]["pending"] if "newsbot/queue/pending" in stats else None,
+        useful_share=share(sum(site.articles for site in sites), sum(site.pages for site in sites)),
+    )
+
+
+def site_figures(stats: Mapping[str, Any]) -> list[SiteFigures]:
+    """Return one record a site, most articles first; sites where nothing happened are left out."""
+    sites: dict[str, SiteFigures] = {}
+    for key, value in stats.items():
+        parts = key.split("/", 4)
+        if len(parts) < 4 or parts[:2] != ["newsbot", "site"]:
+            continue
+        site = sites.setdefault(parts[2], SiteFigures(site=parts[2]))
+        if len(parts) == 5 and parts[3] == "errors":
+            site.causes[parts[4]] += number(value)
+        elif len(parts) == 4 and parts[3] in _COUNTED:
+            setattr(site, parts[3], number(value))
+    busy = [site for site in sites.values() if site.fetched or site.pages or site.errors or site.articles]
+    return sorted(busy, key=lambda site: (-site.articles, -site.pages, site.site))
+
+
+_COUNTED = frozenset(("fetched", "pages", "articles", "updated", "duplicates", "unchanged", "errors"))
+
+
+def total(sites: list[SiteFigures]) -> SiteFigures:
+    """Return the sum of all sites."""
+    result = SiteFigures(site=f"all {len(sites)}")
+    for site in sites:
+        for name in _COUNTED:
+            setattr(result, name, getattr(result, name) + getattr(site, name))
+        result.causes += site.causes
+    return result
+
+
+class Rates:
+    """Turns totals into amounts per minute over the last :data:`RATE_WINDOW` seconds."""
+
+    def __init__(self) -> None:
+        self._seen: deque[tuple[float, Figures]] = deque()
+
+    def per_minute(self, now: float, current: Figures) -> tuple[float, float]:
+        """Take the totals at ``now`` (seconds of any steady clock); return pages and articles a minute."""
+        self._seen.append((now, current))
+        while len(self._seen) > 2 and self._seen[1][0] <= now - RATE_WINDOW:
+            self._seen.popleft()
+        began, first = self._seen[0]
+        if now <= began:
+            return 0.0, 0.0
+        minutes = (now - began) / 60.0
+        return (current.fetched - first.fetched) / minutes, (current.articles - first.articles) / minutes
+
+
+def share(part: int, whole: int) -> float | None:
+    """Return ``part / whole``, at most 1; None if there is no whole."""
+    return min(1.0, part / whole) if whole > 0 else None
+
+
+def percent(value: float | None) -> str:
+    """Return a share for people, ``-`` if there is none; 99.7 % is not rounded up to 100 %."""
+    if value is None:
+        return "-"
+    return f"{int(value * 100 + (0.5 if value < 0.99 else 0))} %"
+
+
+def causes(now: Figures) -> str:
+    """Return the most frequent causes of errors, e.g. ``timeout 8, dns 2, 3 others``."""
+    named = list(now.errors.items())
+    words = [f"{cause} {count}" for cause, count in named[:SHOWN_CAUSES]]
+    others = sum(count for _, count in named[SHOWN_CAUSES:])
+    return ", ".join([*words, f"others {others}"] if others else words)
+
+
+def duration(seconds: float) -> str:
+    """Return ``h:mm:ss``."""
+    minutes, rest = divmod(int(seconds), 60)
+    return f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
+
+
+def number(value: Any) -> int:
+    """Return the value of a stat as a whole number, 0 if it is none."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
+        return 0
+    return int(min(max(value, -(2.0**62)), 2.0**62))

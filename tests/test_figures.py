@@ -1,0 +1,103 @@
+"""Stats in the words of people."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from newsbot.figures import Figures, Rates, causes, duration, figures, percent, site_figures, total
+
+STATS = {
+    "downloader/request_count": 99,
+    "newsbot/fetched/feed": 10,
+    "newsbot/fetched/article": 90,
+    "newsbot/articles/new": 70,
+    "newsbot/articles/updated": 5,
+    "newsbot/articles/unchanged": 3,
+    "newsbot/unchanged": 4,
+    "newsbot/gated": 2,
+    "newsbot/duplicates/url": 1,
+    "newsbot/duplicates/text": 2,
+    "newsbot/duplicates/near": 6,
+    "newsbot/not_article/section_front": 8,
+    "newsbot/errors/dns": 1,
+    "newsbot/errors/timeout": 7,
+    "newsbot/queue/pending": 1234,
+    "newsbot/site/a.org/fetched": 60,
+    "newsbot/site/a.org/pages": 50,
+    "newsbot/site/a.org/articles": 45,
+    "newsbot/site/a.org/errors": 8,
+    "newsbot/site/a.org/errors/dns": 1,
+    "newsbot/site/a.org/errors/timeout": 7,
+    "newsbot/site/b.org/fetched": 40,
+    "newsbot/site/b.org/pages": 40,
+    "newsbot/site/b.org/articles": 30,
+    "newsbot/site/idle.org/articles": 0,
+}
+
+
+def test_totals() -> None:
+    now = figures(STATS)
+    assert (now.fetched, now.new, now.updated, now.articles) == (100, 70, 5, 75)
+    assert (now.duplicates, now.similar, now.unchanged, now.skipped) == (3, 6, 7, 2)
+    assert (now.not_articles, now.failed, now.queue) == (8, 8, 1234)
+    assert list(now.errors.items()) == [("timeout", 7), ("dns", 1)]
+    assert now.useful_share == pytest.approx(75 / 90)
+
+
+def test_nothing_known_yet() -> None:
+    assert figures({}) == Figures()
+    assert site_figures({}) == []
+    assert total([]).pages == 0
+
+
+@given(
+    st.dictionaries(
+        st.text(st.sampled_from("newsbot/site/errors.orgx"), max_size=30)
+        | st.sampled_from(sorted(STATS))
+        | st.just("newsbot/site/a.org/pages"),
+        st.none() | st.text(max_size=3) | st.floats() | st.integers() | st.booleans() | st.lists(st.none()),
+    )
+)
+def test_strange_stats_stop_nothing(stats: dict[str, object]) -> None:
+    now = figures(stats)
+    assert now.useful_share is None or now.useful_share <= 1
+    assert causes(now) is not None
+    assert total(site_figures(stats)).site.startswith("all")
+
+
+def test_sites_with_most_articles_first() -> None:
+    sites = site_figures(STATS)
+    assert [site.site for site in sites] == ["a.org", "b.org"]
+    assert sites[0].useful_share == pytest.approx(0.9)
+    assert sites[0].top_cause == "timeout"
+    assert sites[1].top_cause is None
+    everything = total(sites)
+    assert (everything.pages, everything.articles, everything.errors) == (90, 75, 8)
+    assert everything.top_cause == "timeout"
+
+
+def test_rates_are_those_of_the_last_minute() -> None:
+    rates = Rates()
+    assert rates.per_minute(0, Figures()) == (0, 0)
+    assert rates.per_minute(30, Figures(fetched=60, new=30)) == (120, 60)
+    for second in range(40, 200, 10):
+        last = rates.per_minute(second, Figures(fetched=60 + second, new=30))
+    assert last == pytest.approx((60, 0))
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(None, "-"), (0, "0 %"), (0.955, "96 %"), (0.997, "99 %"), (1.0, "100 %")]
+)
+def test_percent(value: float | None, text: str) -> None:
+    assert percent(value) == text
+
+
+def test_the_rest_of_the_causes_is_summed_up() -> None:
+    errors = {f"http_{400 + number}": 10 - number for number in range(7)}
+    assert causes(Figures(errors=errors)).endswith("http_404 6, others 9")
+
+
+def test_duration() -> None:
+    assert duration(3725.9) == "1:02:05"
