@@ -33,7 +33,7 @@ class ArgumentError(UserError):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One fault of a rule file: ``file:line: key: problem``."""
+    """One fault of a rule file: ``file:line: key: problem``. Line 0: the fault is of no line."""
 
     file: str
     line: int
@@ -41,7 +41,7 @@ class Problem:
     text: str
 
     def __str__(self) -> str:
-        where = f"{self.file}:{self.line}: "
+        where = f"{self.file}:{self.line}: " if self.line else f"{self.file}: "
         return where + (f"{self.key}: {self.text}" if self.key else self.text)
 
 

@@ -1,0 +1,72 @@
+"""All rules of a crawl, and which of them holds for a URL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import lru_cache
+
+from newsbot.rules.schema import Rule
+from newsbot.urls import host_key, site_of
+
+_HOSTS = 65_536
+"""Hosts whose rule is remembered; a crawl that follows links meets many without one."""
+
+
+class RuleSet:
+    """The rules by domain, in the order of their file names."""
+
+    def __init__(self, rules: Iterable[Rule], defaults: Rule | None = None) -> None:
+        self._rules: Mapping[str, Rule] = {rule.domain: rule for rule in rules}
+        self.defaults = defaults or Rule(domain="")
+        """What holds for a site without a rule; its ``domain`` is empty."""
+        self._for_host = lru_cache(_HOSTS)(self._find)
+
+    def for_url(self, url: str) -> Rule:
+        """Return the rule of the longest domain that covers the URL's host.
+
+        Without one, the defaults with ``domain`` set to the site's registered domain. Raises
+        ``ValueError`` for what is no absolute http(s) URL.
+        """
+        return self._for_host(host_key(url))
+
+    def get(self, domain: str) -> Rule | None:
+        """Return the rule of exactly this domain; IDN and upper case are allowed."""
+        try:
+            return self._rules.get(domain) or self._rules.get(ascii_domain(domain))
+        except ValueError:
+            return None
+
+    def __iter__(self) -> Iterator[Rule]:
+        return iter(self._rules.values())
+
+    def __len__(self) -> int:
+        return len(self._rules)
+
+    def __contains__(self, domain: object) -> bool:
+        return isinstance(domain, str) and self.get(domain) is not None
+
+    def _find(self, host: str) -> Rule:
+        name = host if host.startswith("[") else host.partition(":")[0]
+        labels = name.split(".")
+        for start in range(len(labels)):
+            rule = self._rules.get(".".join(labels[start:]))
+            if rule is not None:
+                return rule
+        return replace(self.defaults, domain=site_of(host))
+
+
+def ascii_domain(domain: str) -> str:
+    """Return a domain in ASCII form, lower-cased (``правда.рф`` → ``xn--80aafi6cg.xn--p1ai``).
+
+    Raises ``ValueError`` for what is no bare host name.
+    """
+    if not domain or not _NO_HOST.isdisjoint(domain):
+        raise ValueError(f"{domain!r} is no domain; write for example example.org")
+    try:
+        return host_key(f"https://{domain}/")
+    except ValueError as error:
+        raise ValueError(f"{domain!r} is no domain; write for example example.org") from error
+
+
+_NO_HOST = frozenset("/:?#@%*[]\\ \t\r\n")

@@ -1,0 +1,302 @@
+"""Readers of the single values of a rule file: a YAML node in, a value out, or a problem noted."""
+
+from __future__ import annotations
+
+import re
+import zoneinfo
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import date
+from difflib import get_close_matches
+from functools import cache
+from typing import TypeVar
+
+import yaml
+
+from newsbot.clock import parse_duration
+from newsbot.errors import Problem
+from newsbot.rules.regexes import compile_pattern
+from newsbot.rules.ruleset import ascii_domain
+from newsbot.rules.schema import Pattern, Selector
+from newsbot.rules.selectors import read_selector
+from newsbot.rules.yamlfile import line_of
+from newsbot.urls import canonicalize
+
+T = TypeVar("T")
+
+MAX_TEXT = 10_000
+MAX_DURATION = 3660 * 86400.0
+_TAGS = {
+    "tag:yaml.org,2002:bool": "a truth value (true, false)",
+    "tag:yaml.org,2002:int": "a number",
+    "tag:yaml.org,2002:float": "a number",
+    "tag:yaml.org,2002:null": "nothing",
+    "tag:yaml.org,2002:timestamp": "a date",
+    "tag:yaml.org,2002:merge": "a merge mark",
+    "tag:yaml.org,2002:value": "a mark of YAML",
+}
+_STR = "tag:yaml.org,2002:str"
+_LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*", re.ASCII)
+_QUERY_KEY = re.compile(r"[^\s=&#?]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a value stands, and where its problems are noted."""
+
+    file: str
+    key: str
+    problems: list[Problem]
+
+    def fault(self, node: yaml.Node, text: str) -> None:
+        """Note a problem of ``node``."""
+        self.problems.append(Problem(self.file, line_of(node), self.key, text))
+
+    def at(self, key: str) -> Place:
+        """Return the place of a key below this one."""
+        return Place(self.file, f"{self.key}.{key}" if self.key else key, self.problems)
+
+
+Reader = Callable[[yaml.Node, Place], T | None]
+"""Returns the value, or None after noting why not."""
+
+
+def did_you_mean(word: str, allowed: Iterable[str]) -> str:
+    """Return `` — did you mean 'x'?`` for the nearest allowed word, else what is allowed."""
+    words = list(allowed)
+    near = get_close_matches(word.lower(), words, n=1)
+    return f" — did you mean {near[0]!r}?" if near else f"; allowed: {', '.join(words)}"
+
+
+def entries(
+    node: yaml.Node, place: Place, allowed: Iterable[str], what: str = "key"
+) -> Iterator[tuple[str, yaml.Node, yaml.Node]]:
+    """Yield name, key node and value node of a mapping; notes unknown and repeated keys."""
+    words = list(allowed)
+    if not isinstance(node, yaml.MappingNode):
+        place.fault(
+            node,
+            f"must be lines of the form 'name: value', not {_kind_of(node)}; allowed: {', '.join(words)}",
+        )
+        return
+    seen: dict[str, int] = {}
+    for key_node, value_node in node.value:
+        name = key_node.value if isinstance(key_node, yaml.ScalarNode) else ""
+        here = place.at(name)
+        if name not in words:
+            here.fault(key_node, f"unknown {what}{did_you_mean(name, words)}")
+        elif name in seen:
+            here.fault(key_node, f"given twice; the first is on line {seen[name]}")
+        else:
+            seen[name] = line_of(key_node)
+            yield name, key_node, value_node
+
+
+def many(read: Reader[T]) -> Reader[tuple[T, ...]]:
+    """Return a reader of a list; a single value stands for a list of one."""
+
+    def reader(node: yaml.Node, place: Place) -> tuple[T, ...] | None:
+        if isinstance(node, yaml.MappingNode):
+            place.fault(node, "must be a list (lines that begin with '- '), not names with values")
+            return None
+        nodes = node.value if isinstance(node, yaml.SequenceNode) else [node]
+        values = [read(item, place) for item in nodes]
+        return tuple(value for value in values if value is not None)
+
+    return reader
+
+
+def text(node: yaml.Node, place: Place) -> str | None:
+    """Read a text."""
+    if not isinstance(node, yaml.ScalarNode):
+        place.fault(node, f"must be a text, not {_kind_of(node)}")
+        return None
+    if node.tag != _STR:
+        advice = (
+            "give a value or delete the line" if node.value == "" else f"put it in quotes: '{node.value}'"
+        )
+        place.fault(node, f"must be a text, but {node.value or 'this'} is {_kind_of(node)}; {advice}")
+        return None
+    if len(node.value) > MAX_TEXT:
+        place.fault(node, f"too long: {len(node.value)} characters; at most {MAX_TEXT} are allowed")
+        return None
+    return str(node.value)
+
+
+def _checked(check: Callable[[str], T]) -> Reader[T]:
+    """Return a reader of a text that ``check`` turns into a value or a ``ValueError``."""
+
+    def reader(node: yaml.Node, place: Place) -> T | None:
+        value = text(node, place)
+        if value is None:
+            return None
+        try:
+            return check(value)
+        except ValueError as error:
+            place.fault(node, str(error))
+            return None
+
+    return reader
+
+
+def pattern(node: yaml.Node, place: Place) -> Pattern | None:
+    """Read a URL pattern."""
+    value = text(node, place)
+    if value is None:
+        return None
+    try:
+        return Pattern(value, compile_pattern(value), place.file, line_of(node))
+    except ValueError as error:
+        place.fault(node, str(error))
+        return None
+
+
+def _url(value: str) -> str:
+    try:
+        canonicalize(value)
+    except ValueError as error:
+        if "://" not in value and not value.startswith("/") and "." in value:
+            raise ValueError(f"{value!r} is no address — did you mean {'https://' + value!r}?") from error
+        raise ValueError(f"{error}; write for example https://example.org/rss.xml") from error
+    if value != value.strip() or " " in value:
+        raise ValueError(f"{value!r} has a blank in it; write %20 or take it out")
+    return value
+
+
+def _domain(value: str) -> str:
+    try:
+        return ascii_domain(value)
+    except ValueError as error:
+        host = value.partition("://")[2].partition("/")[0] or value.partition("/")[0].partition(":")[0]
+        if host and host != value and " " not in host:
+            raise ValueError(f"{value!r} is no bare domain — did you mean {host!r}?") from error
+        raise
+
+
+def _language(value: str) -> str:
+    if _LANGUAGE.fullmatch(value) is None:
+        raise ValueError(f"{value!r} is no language code; write for example en, ru or pt-BR (BCP 47)")
+    return value
+
+
+def _timezone(value: str) -> str:
+    try:
+        zoneinfo.ZoneInfo(value)
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError) as error:
+        zones = _timezones()
+        if not zones:
+            raise ValueError("this machine has no time zone data; pip install tzdata") from error
+        cities = {zone.rpartition("/")[2].lower(): zone for zone in zones}
+        near = get_close_matches(value, zones, n=1) or get_close_matches(value.lower(), cities, n=1)
+        hint = f" — did you mean {cities.get(near[0], near[0])!r}?" if near else ""
+        raise ValueError(
+            f"{value!r} is no time zone, write for example Europe/Moscow or UTC{hint}"
+        ) from error
+    return value
+
+
+@cache
+def _timezones() -> tuple[str, ...]:
+    return tuple(sorted(zoneinfo.available_timezones()))
+
+
+def _query_key(value: str) -> str:
+    if _QUERY_KEY.fullmatch(value) is None or "*" in value[:-1]:
+        raise ValueError(f"{value!r} is no query key; write for example from, or ref_* for all that begin so")
+    return value
+
+
+def _selector(value: str) -> Selector:
+    return read_selector(value)
+
+
+url: Reader[str] = _checked(_url)
+domain: Reader[str] = _checked(_domain)
+language: Reader[str] = _checked(_language)
+timezone: Reader[str] = _checked(_timezone)
+query_key: Reader[str] = _checked(_query_key)
+selector: Reader[Selector] = _checked(_selector)
+
+
+def word(allowed: Iterable[str]) -> Reader[str]:
+    """Return a reader of one of the allowed words."""
+    words = list(allowed)
+
+    def check(value: str) -> str:
+        if value not in words:
+            raise ValueError(f"{value!r} is not allowed{did_you_mean(value, words)}")
+        return value
+
+    return _checked(check)
+
+
+def whole(low: int, high: int) -> Reader[int]:
+    """Return a reader of a whole number between two bounds."""
+
+    def reader(node: yaml.Node, place: Place) -> int | None:
+        value = _plain(node)
+        if value is not None and re.fullmatch(r"[0-9]{1,9}", value) and low <= int(value) <= high:
+            return int(value)
+        place.fault(node, f"must be a whole number from {low} to {high}, not {_shown(node)}")
+        return None
+
+    return reader
+
+
+def duration(high: float = MAX_DURATION) -> Reader[float]:
+    """Return a reader of a duration, in seconds."""
+
+    def reader(node: yaml.Node, place: Place) -> float | None:
+        value = _plain(node)
+        try:
+            seconds = parse_duration(value) if value is not None else None
+        except ValueError:
+            seconds = None
+        if seconds is None:
+            place.fault(node, f"{_shown(node)} is no duration; write for example 30s, 5m, 6h or 1d")
+        elif seconds > high:
+            place.fault(
+                node,
+                f"{_shown(node)} is too long; at most {high / 86400 if high >= 86400 else high:g} "
+                f"{'days' if high >= 86400 else 'seconds'} are allowed",
+            )
+            return None
+        return seconds
+
+    return reader
+
+
+def boolean(node: yaml.Node, place: Place) -> bool | None:
+    """Read true or false."""
+    if node.tag == "tag:yaml.org,2002:bool":
+        return node.value.lower() in ("true", "yes", "on")
+    place.fault(node, f"must be true or false, not {_shown(node)}")
+    return None
+
+
+def day(node: yaml.Node, place: Place) -> date | None:
+    """Read a day."""
+    try:
+        return date.fromisoformat(_plain(node) or "")
+    except ValueError:
+        place.fault(node, f"{_shown(node)} is no day; write for example 2024-05-31")
+        return None
+
+
+def _plain(node: yaml.Node) -> str | None:
+    return str(node.value) if isinstance(node, yaml.ScalarNode) else None
+
+
+def _kind_of(node: yaml.Node) -> str:
+    if isinstance(node, yaml.SequenceNode):
+        return "a list"
+    if isinstance(node, yaml.MappingNode):
+        return "names with values"
+    return _TAGS.get(node.tag, "a text") if node.tag != _STR else "a text"
+
+
+def _shown(node: yaml.Node) -> str:
+    plain = _plain(node)
+    if plain is None:
+        return _kind_of(node)
+    return repr(plain if len(plain) <= 60 else plain[:60] + "…") if plain else "nothing"
