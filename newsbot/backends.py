@@ -1,0 +1,80 @@
+"""Which backend serves which role: the embedded file, or the servers that the settings name.
+
+``settings`` is anything with ``get(name, default)``: Scrapy's settings or a dict.
+"""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any, Protocol
+
+from newsbot.clock import Clock, system_clock
+from newsbot.dedup.index import NearIndex, SqliteIndex
+from newsbot.errors import ArgumentError
+from newsbot.frontier.base import Frontier
+from newsbot.frontier.sqlite import SqliteFrontier
+from newsbot.rules import RuleSet, load_rules
+from newsbot.storage.base import Storage
+from newsbot.storage.sqlite import SqliteStorage
+
+DATA_FILE = "newsbot.db"
+
+
+class SettingsLike(Protocol):
+    """What is asked of settings."""
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return the value of a setting."""
+
+
+def data_folder(settings: SettingsLike) -> Path:
+    """Return the folder that holds the data (NEWSBOT_DATA, default ``data``)."""
+    return Path(settings.get("NEWSBOT_DATA") or "data").expanduser()
+
+
+def data_file(settings: SettingsLike) -> Path:
+    """Return the path of the embedded data file; it need not exist."""
+    return data_folder(settings) / DATA_FILE
+
+
+def rules_folder(settings: SettingsLike) -> Path | Traversable:
+    """Return the rules folder: NEWSBOT_RULES, else ``rules/`` of the project, else the package's copy."""
+    given = settings.get("NEWSBOT_RULES")
+    if given:
+        return Path(given).expanduser()
+    project = Path(__file__).resolve().parent.parent
+    if (project / "scrapy.cfg").exists():
+        return project / "rules"
+    return files("newsbot.site_rules")
+
+
+def open_rules(settings: SettingsLike) -> RuleSet:
+    """Load all rules. Raises :class:`newsbot.errors.RulesError` with all problems at once."""
+    return load_rules(rules_folder(settings))
+
+
+def open_frontier(settings: SettingsLike, clock: Clock = system_clock) -> Frontier:
+    """Open the frontier. Raises :class:`newsbot.errors.DataError`."""
+    _refuse_servers(settings, "REDIS_URL")
+    return SqliteFrontier(data_file(settings), clock=clock)
+
+
+def open_storage(settings: SettingsLike) -> Storage:
+    """Open the storage. Raises :class:`newsbot.errors.DataError`."""
+    _refuse_servers(settings, "MONGO_URI")
+    return SqliteStorage(data_file(settings))
+
+
+def open_index(settings: SettingsLike) -> NearIndex:
+    """Open the near-duplicate index. Raises :class:`newsbot.errors.DataError`."""
+    _refuse_servers(settings, "REDIS_URL")
+    return SqliteIndex(data_file(settings))
+
+
+def _refuse_servers(settings: SettingsLike, name: str) -> None:
+    if settings.get(name):
+        raise ArgumentError(
+            f"{name} is set, but this version keeps its data in one file (NEWSBOT_DATA); unset {name}"
+        )

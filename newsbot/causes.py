@@ -1,0 +1,82 @@
+"""Why a download failed, as short stable tokens: stats, page records and ``scrapy why`` speak of these."""
+
+from __future__ import annotations
+
+from scrapy.exceptions import (
+    CannotResolveHostError,
+    DownloadCancelledError,
+    DownloadConnectionRefusedError,
+    DownloadFailedError,
+    DownloadTimeoutError,
+    IgnoreRequest,
+    ResponseDataLossError,
+    UnsupportedURLSchemeError,
+)
+
+RETRYABLE = frozenset(
+    {
+        "dns",
+        "timeout",
+        "refused",
+        "tls",
+        "connection",
+        "truncated",
+        "proxy",
+        "robots_unreachable",
+        "http_408",
+        "http_425",
+        "http_429",
+        "http_5xx",
+        "ours",
+    }
+)
+"""Causes that may pass by themselves; all others are final for this visit."""
+
+
+class Ignored(IgnoreRequest):
+    """A request that newsbot itself decided not to make, or whose answer it does not want."""
+
+    def __init__(self, cause: str, text: str = "") -> None:
+        super().__init__(text or cause)
+        self.cause = cause
+
+
+_BY_TYPE: tuple[tuple[type[BaseException], str], ...] = (
+    (CannotResolveHostError, "dns"),
+    (DownloadTimeoutError, "timeout"),
+    (DownloadConnectionRefusedError, "refused"),
+    (ResponseDataLossError, "truncated"),
+    (UnsupportedURLSchemeError, "scheme"),
+)
+
+_BY_NAME = (
+    ("TunnelError", "proxy"),
+    ("SSL", "tls"),
+    ("Certificate", "tls"),
+    ("DNS", "dns"),
+    ("Timeout", "timeout"),
+    ("Connect", "connection"),
+)
+
+
+def cause_of(error: BaseException) -> str:
+    """Return the token for an exception that a download ended with."""
+    if isinstance(error, Ignored):
+        return error.cause
+    for kind, cause in _BY_TYPE:
+        if isinstance(error, kind):
+            return cause
+    text = f"{type(error).__name__} {error}"
+    if isinstance(error, DownloadCancelledError | IgnoreRequest) and "size" in text.lower():
+        return "too_large"
+    if isinstance(error, IgnoreRequest):
+        return "redirects" if "redirection" in text else "ignored"
+    for part, cause in _BY_NAME:
+        if part in text:
+            return cause
+    return "connection" if isinstance(error, DownloadFailedError | OSError) else "unknown"
+
+
+def cause_of_status(status: int) -> str:
+    """Return the token for an HTTP status from 400 on, e.g. ``http_404`` or ``http_5xx``."""
+    return "http_5xx" if status >= 500 else f"http_{status}"

@@ -1,0 +1,162 @@
+"""What the Scrapy parts of one crawl share: backends, rules, arguments, scope, clock."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from difflib import get_close_matches
+from pathlib import Path
+from weakref import WeakKeyDictionary
+
+from scrapy.crawler import Crawler
+from scrapy.settings import BaseSettings
+from scrapy.statscollectors import StatsCollector
+
+from newsbot import backends
+from newsbot.clock import Clock, system_clock, utc
+from newsbot.dedup.index import NearIndex
+from newsbot.errors import ArgumentError
+from newsbot.frontier.base import Frontier
+from newsbot.owners import owner_name
+from newsbot.rules import RuleSet
+from newsbot.rules.schema import Rule
+from newsbot.spiders.arguments import Arguments
+from newsbot.storage.base import Storage
+
+_states: WeakKeyDictionary[Crawler, CrawlState] = WeakKeyDictionary()
+
+
+class CrawlState:
+    """One crawl's shared state. Backends are open between :meth:`open` and :meth:`close`."""
+
+    frontier: Frontier
+    storage: Storage
+    index: NearIndex
+
+    def __init__(self, settings: BaseSettings, stats: StatsCollector, arguments: Arguments) -> None:
+        self.settings = settings
+        self.stats = stats
+        self.arguments = arguments
+        self.clock: Clock = system_clock
+        self.started = self.clock()
+        self.owner = owner_name(self.started)
+        self.rules: RuleSet = backends.open_rules(settings)
+        self.limited: set[str] = set()
+        """Domains that have all the articles this crawl may take of them."""
+        self.named_hosts: set[str] = set()
+        """Hosts that this crawl itself queued, whatever its scope says."""
+        self.known_hosts: set[str] = set()
+        """Hosts whose politeness this crawl has told the frontier."""
+        self.with_sources: set[str] = set()
+        """Domains for which a feed or sitemap is known."""
+        self._domain_of_host: dict[str, str] = {}
+        self._scope = check_scope(settings, self.rules, arguments)
+        self._throwaway: tempfile.TemporaryDirectory[str] | None = None
+
+    @classmethod
+    def of(cls, crawler: Crawler) -> CrawlState:
+        """Return the crawler's state, made when it is asked for first.
+
+        Raises :class:`newsbot.errors.UserError` kinds: rules or arguments are wrong.
+        """
+        if crawler not in _states:
+            assert crawler.stats is not None
+            arguments = getattr(crawler.spider, "arguments", None) or Arguments()
+            _states[crawler] = cls(crawler.settings, crawler.stats, arguments)
+        return _states[crawler]
+
+    def open(self) -> None:
+        """Open the backends. Raises :class:`newsbot.errors.DataError`."""
+        settings = self.settings
+        if self.arguments.dry_run:
+            self._throwaway = tempfile.TemporaryDirectory(prefix="newsbot-dry-run-")
+            settings = settings.copy()
+            settings.set("NEWSBOT_DATA", self._throwaway.name, priority="cmdline")
+        self.frontier = backends.open_frontier(settings, self.clock)
+        self.storage = backends.open_storage(settings)
+        self.index = backends.open_index(settings)
+        self.with_sources = {
+            record.source for record in self.storage.sources() if record.kind in ("feed", "sitemap")
+        } | {rule.domain for rule in self.rules if rule.feeds or rule.sitemaps}
+
+    def close(self) -> None:
+        """Close the backends; a dry run's data go away."""
+        self.frontier.close()
+        self.storage.close()
+        self.index.close()
+        if self._throwaway is not None:
+            self._throwaway.cleanup()
+
+    @property
+    def data_folder(self) -> Path:
+        """Where the data are."""
+        return backends.data_folder(self.settings)
+
+    def now(self) -> datetime:
+        """The present moment, aware, in UTC."""
+        return utc(self.clock())
+
+    # --- scope
+    def rule_for(self, url: str) -> Rule:
+        """The rule of the site that ``url`` belongs to."""
+        return self.rules.for_url(url)
+
+    def selected_rules(self) -> list[Rule]:
+        """The rules whose sources this crawl reads."""
+        if self.arguments.sites:
+            return [rule for rule in self.rules if rule.domain in self.arguments.sites]
+        return [] if self.arguments.named else list(self.rules)
+
+    def accepts(self, host: str) -> bool:
+        """True when this crawl may work on URLs of ``host`` now."""
+        domain = self._domain(host)
+        if domain in self.limited:
+            return False
+        return self._scope is None or domain in self._scope or host in self.named_hosts
+
+    def _domain(self, host: str) -> str:
+        if host not in self._domain_of_host:
+            self._domain_of_host[host] = self.rules.for_url(f"http://{host}/").domain
+        return self._domain_of_host[host]
+
+    # --- counting
+    def count(self, name: str, amount: float = 1) -> None:
+        """Add to the stat ``newsbot/<name>``."""
+        self.stats.inc_value(f"newsbot/{name}", amount)
+
+    def count_site(self, domain: str, what: str, amount: float = 1) -> None:
+        """Add to a site's counter."""
+        self.stats.inc_value(f"newsbot/site/{domain}/{what}", amount)
+
+    @contextmanager
+    def timed(self, step: str) -> Iterator[None]:
+        """Add the block's CPU-side duration to ``newsbot/time/<step>`` (seconds)."""
+        began = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.stats.inc_value(f"newsbot/time/{step}", time.perf_counter() - began)
+
+
+def check_scope(settings: BaseSettings, rules: RuleSet, arguments: Arguments) -> frozenset[str] | None:
+    """Return the domains that a crawl is limited to, or None for all.
+
+    Raises :class:`newsbot.errors.ArgumentError` if it names a site without a rule, or if there is none.
+    """
+    for site in arguments.sites:
+        if rules.get(site) is None:
+            near = get_close_matches(site, [rule.domain for rule in rules], n=1)
+            hint = f"did you mean '{near[0]}'? Else " if near else ""
+            raise ArgumentError(
+                f"sites={site}: no rule for it in {backends.rules_folder(settings)}; {hint}add {site}.yaml "
+                f"there with the line 'domain: {site}', or crawl without a rule: url=https://{site}/"
+            )
+    if not arguments.sites and not arguments.named:
+        if not len(rules):
+            raise ArgumentError(f"there are no rules in {backends.rules_folder(settings)} (NEWSBOT_RULES)")
+        return None
+    asked = [rules.for_url(url).domain for url in (*arguments.urls, *arguments.feeds)]
+    return frozenset((*arguments.sites, *asked))

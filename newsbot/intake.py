@@ -1,0 +1,173 @@
+"""From found links to queued URLs: each link is judged, then known or new, then in the frontier.
+
+Order matters: page records first, then the frontier, and both before the page that gave the links is
+acknowledged; a crash in between only means that the page is read again.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from newsbot.crawlstate import CrawlState
+from newsbot.frontier.base import Added, Entry
+from newsbot.items import Kind, Link, PageRecord, Where
+from newsbot.queueing import entry_for, page_for
+from newsbot.ranking import Judgement, is_onsite, judge
+from newsbot.rules.schema import Follow, Rule
+from newsbot.visit import Found, Visit
+
+SOURCE_PRIORITY = {Kind.FEED: 90.0, Kind.SITEMAP: 80.0, Kind.SECTION: 70.0}
+ASKED_PRIORITY = 100.0
+NAMED = (Where.SEED, Where.ARGUMENT, Where.PUSH)
+"""A person or a rule gave these: they are not judged, only read."""
+
+
+@dataclass(slots=True)
+class Batch:
+    """What came of judging links."""
+
+    entries: dict[bytes, Entry] = field(default_factory=dict)
+    pages: list[PageRecord] = field(default_factory=list)
+    rejected: Counter[str] = field(default_factory=Counter)
+
+
+def queue_found(state: CrawlState, found: Found, visit: Visit | None = None) -> int:
+    """Judge and queue links; return how many were not known before."""
+    with state.timed("judge"):
+        batch = judge_found(state, found, visit)
+    with state.timed("queue"):
+        return _queue(state, batch, force=found.force)
+
+
+def judge_found(state: CrawlState, found: Found, visit: Visit | None) -> Batch:
+    """Judge each link by its site's rule; ``visit`` is the one whose page gave them."""
+    batch = Batch()
+    now = state.clock()
+    for link in found.links:
+        try:
+            rule = _rule_of(state, link, visit)
+            judgement = _judge(state, link, rule, found, visit)
+            if not judgement.accepted:
+                batch.rejected[judgement.reason.partition(":")[0]] += 1
+                continue
+            entry = entry_for(
+                link, rule, judgement, depth=found.depth, referrer=found.referrer, now=now, force=found.force
+            )
+        except ValueError:
+            batch.rejected["bad_url"] += 1
+            continue
+        if _is_itself(entry, visit):
+            continue
+        if entry.fingerprint not in batch.entries:
+            batch.entries[entry.fingerprint] = entry
+            batch.pages.append(page_for(entry, now))
+    state.count("links/found", len(found.links))
+    for reason, number in batch.rejected.items():
+        state.count(f"links/rejected/{reason}", number)
+    return batch
+
+
+def _queue(state: CrawlState, batch: Batch, *, force: bool) -> int:
+    entries = list(batch.entries.values())
+    if not entries:
+        return 0
+    state.storage.discover(batch.pages)
+    new_hosts = {entry.host: entry for entry in entries if entry.host not in state.known_hosts}
+    for host, entry in new_hosts.items():
+        rule = state.rule_for(entry.url)
+        state.frontier.set_politeness(host, delay=rule.delay, concurrency=rule.concurrency)
+        state.known_hosts.add(host)
+        if not state.accepts(host):
+            state.named_hosts.add(host)
+    verdicts = state.frontier.add(entries, force=force)
+    new = sum(verdict is Added.NEW for verdict in verdicts)
+    state.count("links/new", new)
+    state.count("links/known", len(verdicts) - new)
+    for entry in entries:
+        if entry.kind in (Kind.FEED, Kind.SITEMAP):
+            state.with_sources.add(entry.data["source"])
+    return new
+
+
+def _rule_of(state: CrawlState, link: Link, visit: Visit | None) -> Rule:
+    """Return the rule of the link's site; what a rule names stays with that rule wherever it lives."""
+    rule = state.rule_for(link.url)
+    if visit is None or state.rules.get(rule.domain) is not None:
+        return rule
+    named = visit.data.get("where") in NAMED
+    from_source = link.where in (Where.FEED, Where.NEWS_SITEMAP, Where.AUTODISCOVERY) and named
+    return visit.rule if from_source or is_onsite(link.url, visit.rule) else rule
+
+
+def _judge(state: CrawlState, link: Link, rule: Rule, found: Found, visit: Visit | None) -> Judgement:
+    if link.where in NAMED:
+        kind = link.kind or Kind.ARTICLE
+        priority = ASKED_PRIORITY if found.force else SOURCE_PRIORITY.get(kind, ASKED_PRIORITY)
+        return Judgement(kind=kind, priority=priority, accepted=True, reason=link.where.value)
+    if visit is not None and not _may_go_to(state, link, rule, visit):
+        return Judgement(kind=Kind.OTHER, priority=0.0, accepted=False, reason="offsite")
+    if link.kind in (Kind.FEED, Kind.SITEMAP):
+        judgement = Judgement(
+            kind=link.kind, priority=SOURCE_PRIORITY[link.kind], accepted=True, reason=link.where.value
+        )
+    else:
+        judgement = judge(link, rule, depth=found.depth, now=state.now())
+    return _limit(state, link, rule, judgement, visit)
+
+
+def _may_go_to(state: CrawlState, link: Link, rule: Rule, visit: Visit) -> bool:
+    if rule.domain == visit.rule.domain or is_onsite(link.url, visit.rule):
+        return True
+    # items of a feed or sitemap may live on another site that has a rule of its own and is in scope
+    return link.where in (Where.FEED, Where.NEWS_SITEMAP) and state.rules.get(rule.domain) is not None
+
+
+def _limit(state: CrawlState, link: Link, rule: Rule, judgement: Judgement, visit: Visit | None) -> Judgement:
+    """Apply the crawl's own limits: what to follow, and the dates asked for."""
+    if not judgement.accepted:
+        return judgement
+    reason = None
+    if visit is not None and not follows(state, judgement.kind, rule, visit):
+        reason = "not_followed"
+    elif _outside_dates(state, link):
+        reason = "too_old"
+    if reason is None:
+        return judgement
+    return Judgement(kind=judgement.kind, priority=0.0, accepted=False, reason=reason)
+
+
+def follows(state: CrawlState, kind: Kind, rule: Rule, visit: Visit) -> bool:
+    """Return True if links of ``kind`` on the visited page are followed in this crawl.
+
+    The argument ``follow`` wins over the rule's; without both everything that the site offers is read:
+    feeds, sitemaps and section fronts, and links on article pages where there is neither feed nor sitemap.
+    """
+    chosen = state.arguments.follow or rule.follow
+    if kind in (Kind.FEED, Kind.SITEMAP):
+        needed: Follow = "feeds" if kind is Kind.FEED else "sitemaps"
+    elif visit.kind in (Kind.FEED, Kind.SITEMAP):
+        return True
+    else:
+        needed = "sections" if visit.kind is Kind.SECTION else "links"
+    if chosen is not None:
+        return needed in chosen
+    return needed != "links" or rule.domain not in state.with_sources
+
+
+def _outside_dates(state: CrawlState, link: Link) -> bool:
+    arguments = state.arguments
+    if arguments.until and link.published_at and link.published_at >= arguments.until:
+        return True
+    since: datetime | None = arguments.since
+    moment = link.published_at or link.modified_at
+    if since is None and link.where in (Where.SITEMAP, Where.NEWS_SITEMAP):
+        days = state.settings.getfloat("NEWSBOT_MAX_AGE_DAYS")
+        since = state.now() - timedelta(days=days) if days else None
+    return since is not None and moment is not None and moment < since
+
+
+def _is_itself(entry: Entry, visit: Visit | None) -> bool:
+    """Return True for a page's link to itself."""
+    return visit is not None and entry.fingerprint == visit.lease.entry.fingerprint

@@ -1,0 +1,37 @@
+"""Scrapy's log lines, without whole articles in them."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from scrapy.http import Response
+from scrapy.logformatter import LogFormatter, LogFormatterResult
+from scrapy.spiders import Spider
+from twisted.python.failure import Failure
+
+
+class QuietLogFormatter(LogFormatter):
+    """Says of an item its URL and title only, at DEBUG; what happened to each URL is in ``scrapy why``."""
+
+    def scraped(self, item: Any, response: Response | Failure | None, spider: Spider) -> LogFormatterResult:
+        """Log a stored article."""
+        return _line("stored url=%(url)s title=%(title)s", item)
+
+    def dropped(
+        self, item: Any, exception: BaseException, response: Response | Failure | None, spider: Spider
+    ) -> LogFormatterResult:
+        """Log an article that was not stored."""
+        return _line("dropped url=%(url)s reason=%(reason)s", item, reason=str(exception))
+
+    def item_error(
+        self, item: Any, exception: BaseException, response: Response | Failure | None, spider: Spider
+    ) -> LogFormatterResult:
+        """Log an article that could not be processed."""
+        line = _line("failed url=%(url)s error=%(reason)s", item, reason=str(exception))
+        return {**line, "level": logging.ERROR}
+
+
+def _line(message: str, item: Any, **more: str) -> LogFormatterResult:
+    args = {"url": getattr(item, "url", "?"), "title": getattr(item, "title", "?"), **more}
+    return {"level": logging.DEBUG, "msg": message, "args": args}

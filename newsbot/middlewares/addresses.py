@@ -1,0 +1,49 @@
+"""No request to a private address on a page's say-so, and none to other schemes than http and https.
+
+Addresses written as numbers are judged here (after WHATWG parsing, so that 0x7f.1 is 127.0.0.1); names
+are judged where they are resolved (:mod:`newsbot.resolver`). Behind a proxy names are the proxy's.
+"""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from scrapy.crawler import Crawler
+from scrapy.http import Request
+
+from newsbot.causes import Ignored
+from newsbot.resolver import is_public
+from newsbot.urls import canonicalize
+
+LOCAL_NAMES = ("localhost", ".localhost", ".local", ".internal", ".lan", ".home.arpa")
+
+
+class AddressGuardMiddleware:
+    """See the module's text; NEWSBOT_ALLOW_PRIVATE switches it off."""
+
+    def __init__(self, allow_private: bool) -> None:
+        self.allow_private = allow_private
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> AddressGuardMiddleware:
+        """Make the middleware as Scrapy does."""
+        return cls(crawler.settings.getbool("NEWSBOT_ALLOW_PRIVATE"))
+
+    def process_request(self, request: Request) -> None:
+        """Raise :class:`Ignored` (``private_address``, ``bad_url``) for what must not be fetched."""
+        try:
+            host = urlsplit(canonicalize(request.url)).hostname or ""
+        except ValueError as error:
+            raise Ignored("bad_url", str(error)) from error
+        if not self.allow_private and is_local(host):
+            raise Ignored("private_address", f"{host} is no public address (setting NEWSBOT_ALLOW_PRIVATE)")
+
+
+def is_local(host: str) -> bool:
+    """Return True for an IP address that is not public and for names that are local by convention."""
+    if host == "localhost" or host.endswith(LOCAL_NAMES):
+        return True
+    try:
+        return not is_public(host.strip("[]"))
+    except ValueError:
+        return False

@@ -1,0 +1,49 @@
+"""Decompression that does not guess a charset from compressed bytes.
+
+Scrapy's middleware copies the response with ``replace()``, which asks the compressed response for its
+encoding; without a charset in the header that runs a detector over the compressed bytes (1.7 ms a page).
+"""
+
+from __future__ import annotations
+
+from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddleware
+from scrapy.http import Request, Response
+from scrapy.responsetypes import responsetypes
+from scrapy.utils._compression import _DecompressionMaxSizeExceeded  # what Scrapy's own middleware catches
+
+from newsbot.causes import Ignored
+
+
+class CompressionMiddleware(HttpCompressionMiddleware):
+    """Scrapy's middleware with a cheaper last step and our own words for faults."""
+
+    def process_response(self, request: Request, response: Response) -> Request | Response:
+        """Return the response with its body decompressed, or raise :class:`Ignored`."""
+        encodings = response.headers.getlist("Content-Encoding")
+        if request.method == "HEAD" or not encodings:
+            return response
+        limit = request.meta.get("download_maxsize", self._max_size)
+        try:
+            body, unknown = self._handle_encoding(response.body, encodings, limit)
+        except _DecompressionMaxSizeExceeded as error:
+            raise Ignored("too_large", f"more than {limit} bytes when decompressed") from error
+        except Exception as error:
+            raise Ignored("bad_encoding", f"the compressed body is broken: {error}") from error
+        if unknown:
+            raise Ignored(
+                "bad_encoding", f"Content-Encoding {b','.join(unknown).decode('latin-1')} is not known"
+            )
+        headers = response.headers.copy()
+        del headers["Content-Encoding"]
+        kind = responsetypes.from_args(headers=headers, url=response.url, body=body)
+        return kind(
+            url=response.url,
+            status=response.status,
+            headers=headers,
+            body=body,
+            flags=response.flags,
+            request=response.request,
+            certificate=response.certificate,
+            ip_address=response.ip_address,
+            protocol=response.protocol,
+        )

@@ -1,0 +1,63 @@
+"""A host that says "slow down", or that does not answer, rests: for all workers.
+
+429 and 503 with Retry-After (RFC 9110, 10.2.3) rest the host as long as it asks; without it, and after
+timeouts and refused connections, the pause doubles with every further fault up to a limit.
+"""
+
+from __future__ import annotations
+
+from scrapy.crawler import Crawler
+from scrapy.http import Request, Response
+
+from newsbot.causes import cause_of
+from newsbot.crawlstate import CrawlState
+from newsbot.recrawl import parse_retry_after
+from newsbot.visit import META_KEY, Visit
+
+SLOW_DOWN = (429, 503)
+HOST_FAULTS = ("timeout", "refused", "dns", "connection", "tls", "proxy")
+FIRST_PAUSE = 2.0
+LONGEST_PAUSE = 900.0
+MAX_RETRY_AFTER = 24 * 3600.0
+
+
+class PolitenessMiddleware:
+    """See the module's text."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.crawler = crawler
+        self._faults: dict[str, int] = {}
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> PolitenessMiddleware:
+        """Make the middleware as Scrapy does."""
+        return cls(crawler)
+
+    def process_response(self, request: Request, response: Response) -> Response:
+        """Rest the host on 429 and 503; forget earlier faults on any other answer."""
+        visit: Visit | None = request.meta.get(META_KEY)
+        if visit is None:
+            return response
+        if response.status not in SLOW_DOWN:
+            self._faults.pop(visit.lease.entry.host, None)
+            return response
+        state = CrawlState.of(self.crawler)
+        header = (response.headers.get("Retry-After") or b"").decode("latin-1")
+        asked = parse_retry_after(header, state.clock())
+        visit.outcome.retry_after = None if asked is None else min(asked, MAX_RETRY_AFTER)
+        self._rest(visit, state, visit.outcome.retry_after)
+        return response
+
+    def process_exception(self, request: Request, exception: Exception) -> None:
+        """Rest the host when it could not be reached."""
+        visit: Visit | None = request.meta.get(META_KEY)
+        if visit is not None and cause_of(exception) in HOST_FAULTS:
+            self._rest(visit, CrawlState.of(self.crawler), None)
+
+    def _rest(self, visit: Visit, state: CrawlState, asked: float | None) -> None:
+        host = visit.lease.entry.host
+        faults = self._faults[host] = self._faults.get(host, 0) + 1
+        pause = asked if asked is not None else min(FIRST_PAUSE * 2 ** (faults - 1), LONGEST_PAUSE)
+        state.frontier.back_off(host, pause)
+        state.count("backed_off")
+        visit.note(state.clock(), "host_rests", seconds=round(pause, 1))

@@ -1,0 +1,55 @@
+"""Redirects, followed within one visit: the lease goes along, known targets are not fetched again."""
+
+from __future__ import annotations
+
+from scrapy.crawler import Crawler
+from scrapy.downloadermiddlewares import redirect
+from scrapy.exceptions import IgnoreRequest
+from scrapy.http import Request, Response
+
+from newsbot.causes import Ignored
+from newsbot.crawlstate import CrawlState
+from newsbot.urls import canonicalize, fingerprint
+from newsbot.visit import META_KEY, Visit
+
+
+class RedirectMiddleware(redirect.RedirectMiddleware):
+    """Scrapy's middleware that keeps newsbot's books."""
+
+    crawler: Crawler
+
+    def handle_referer(self, request: Request, response: Response) -> None:
+        """Send no Referer."""
+        request.headers.pop("Referer", None)
+
+    def _engine_started(self) -> None:
+        """Need no RefererMiddleware."""
+
+    def process_response(self, request: Request, response: Response) -> Request | Response:
+        """Return the next hop's request, or raise :class:`Ignored`."""
+        visit: Visit | None = request.meta.get(META_KEY)
+        try:
+            result = super().process_response(request, response)
+        except IgnoreRequest as error:
+            raise Ignored("redirects", "too many redirects in a row") from error
+        if visit is None or not isinstance(result, Request):
+            return result
+        self._check_target(visit, request, result)
+        visit.hops.append(request.url)
+        visit.note(CrawlState.of(self.crawler).clock(), "redirect", status=response.status, to=result.url)
+        return result
+
+    def _check_target(self, visit: Visit, request: Request, target: Request) -> None:
+        try:
+            canonical = canonicalize(target.url, visit.rule.drop_query)
+        except ValueError as error:
+            raise Ignored("bad_url", f"redirects to {target.url}: {error}") from error
+        if target.url in (request.url, *visit.hops):
+            raise Ignored("redirects", f"redirects in a circle: {target.url}")
+        visit.outcome.redirected_to = canonical
+        here = fingerprint(canonical)
+        if here == visit.lease.entry.fingerprint or visit.kind.is_source or visit.forced:
+            return
+        known = CrawlState.of(self.crawler).frontier.known([here]).get(here)
+        if known is not None and known.last_fetched is not None:
+            raise Ignored("redirect_known", f"redirects to a known page: {canonical}")

@@ -1,0 +1,73 @@
+"""The gate before each download: nothing is touched again before its interval has passed.
+
+The decision is :func:`newsbot.recrawl.gate`; this part looks up the page record, adds the conditional
+headers and notes what the answer says of the page.
+"""
+
+from __future__ import annotations
+
+from scrapy.crawler import Crawler
+from scrapy.http import Request, Response
+
+from newsbot.causes import Ignored
+from newsbot.crawlstate import CrawlState
+from newsbot.recrawl import gate
+from newsbot.visit import META_KEY, Visit
+
+
+class ReprocessingMiddleware:
+    """See the module's text."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.crawler = crawler
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> ReprocessingMiddleware:
+        """Make the middleware as Scrapy does."""
+        return cls(crawler)
+
+    @property
+    def state(self) -> CrawlState:
+        """The crawl's shared state."""
+        return CrawlState.of(self.crawler)
+
+    def process_request(self, request: Request) -> None:
+        """Let the request pass with conditional headers, or raise :class:`Ignored` (``too_young``)."""
+        visit: Visit | None = request.meta.get(META_KEY)
+        if visit is None or visit.hops:  # robots.txt, or a later hop of a visit that was let through
+            return
+        entry = visit.lease.entry
+        visit.record = self.state.storage.pages([entry.fingerprint]).get(entry.fingerprint)
+        now = self.state.clock()
+        interval = 0.0 if visit.forced else visit.rule.interval.get(visit.kind, 0.0)
+        decision = gate(visit.record, interval, now)
+        if not decision.fetch and not visit.forced and visit.lease.attempts == 0:
+            self.state.count("gated")
+            visit.page["next_due"] = decision.until
+            raise Ignored("too_young", decision.reason)
+        for name, value in decision.headers.items():
+            request.headers.setdefault(name, value)
+
+    def process_response(self, request: Request, response: Response) -> Response:
+        """Note status and validators of the answer in the visit."""
+        visit: Visit | None = request.meta.get(META_KEY)
+        if visit is not None:
+            visit.url = response.url
+            visit.outcome.status = response.status
+            visit.outcome.not_modified = response.status == 304
+            self._note_headers(visit, response)
+            self.state.count("bytes", len(response.body))
+        return response
+
+    @staticmethod
+    def _note_headers(visit: Visit, response: Response) -> None:
+        names = {"etag": "ETag", "last_modified": "Last-Modified", "server": "Server"}
+        if response.status != 304:
+            names["content_type"] = "Content-Type"
+            visit.page["content_length"] = len(response.body)
+        for field, name in names.items():
+            value = response.headers.get(name)
+            if value is not None:
+                visit.page[field] = value.decode("latin-1")[:500]
+            elif response.status == 200:
+                visit.page[field] = None

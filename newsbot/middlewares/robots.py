@@ -1,0 +1,130 @@
+"""robots.txt (RFC 9309): asked once a host and day, obeyed, its Crawl-delay and Sitemap lines used.
+
+Scrapy 2.19's own middleware lets disallowed requests through under concurrency: several coroutines await
+one Deferred and all but the first get None. Here all wait for one task per host.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from protego import Protego
+from scrapy.crawler import Crawler
+from scrapy.exceptions import NotConfigured
+from scrapy.http import Request, Response
+from scrapy.http.request import NO_CALLBACK
+
+from newsbot.causes import Ignored
+from newsbot.crawlstate import CrawlState
+from newsbot.discovery.autodiscovery import from_robots
+from newsbot.rules.schema import Rule
+from newsbot.urls import host_key
+from newsbot.visit import META_KEY, Found, Visit
+
+MAX_BYTES = 512 * 1024  # RFC 9309, 2.5: at least 500 KiB
+KEEP_SECONDS = 24 * 3600.0  # RFC 9309, 2.4
+KEEP_FAILED_SECONDS = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class Robots:
+    """What robots.txt of one origin says. ``parser`` None: everything is allowed."""
+
+    parser: Protego | None
+    reachable: bool
+    text: str
+    expires: float
+
+
+class RobotsMiddleware:
+    """See the module's text."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        if not crawler.settings.getbool("ROBOTSTXT_OBEY"):
+            raise NotConfigured
+        self.crawler = crawler
+        self.agent: str = crawler.settings["ROBOTSTXT_USER_AGENT"] or crawler.settings["USER_AGENT"]
+        self.delay_cap = crawler.settings.getfloat("NEWSBOT_CRAWL_DELAY_CAP")
+        self._asked: dict[str, asyncio.Future[Robots]] = {}
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> RobotsMiddleware:
+        """Make the middleware as Scrapy does."""
+        return cls(crawler)
+
+    async def process_request(self, request: Request) -> None:
+        """Raise :class:`Ignored` (``robots``, ``robots_unreachable``) for what must not be fetched now."""
+        if request.meta.get("dont_obey_robotstxt"):
+            return
+        robots = await self._robots(request)
+        if not robots.reachable:
+            raise Ignored(
+                "robots_unreachable", "robots.txt could not be read: the site is left alone for now"
+            )
+        if robots.parser is not None and not robots.parser.can_fetch(request.url, self.agent):
+            raise Ignored("robots", "forbidden by robots.txt")
+
+    async def _robots(self, request: Request) -> Robots:
+        parts = urlsplit(request.url)
+        origin = f"{parts.scheme}://{parts.netloc}"
+        known = self._asked.get(origin)
+        if known is not None and known.done() and known.result().expires < self._state.clock():
+            known = None
+        if known is None:
+            known = asyncio.ensure_future(self._ask(origin, request))
+            self._asked[origin] = known
+        # shield: a request that is cancelled must not take the answer away from the others
+        return await asyncio.shield(known)
+
+    @property
+    def _state(self) -> CrawlState:
+        return CrawlState.of(self.crawler)
+
+    async def _ask(self, origin: str, request: Request) -> Robots:
+        question = Request(
+            f"{origin}/robots.txt",
+            callback=NO_CALLBACK,
+            meta={"dont_obey_robotstxt": True, "download_maxsize": 4 * MAX_BYTES},
+        )
+        engine = self.crawler.engine
+        assert engine is not None
+        self._state.count("robots/asked")
+        try:
+            response = await engine.download_async(question)
+        except Exception as error:  # noqa: BLE001  (whatever keeps robots.txt from us closes the site)
+            self._state.count("robots/unreachable")
+            return self._unreachable(f"{type(error).__name__}: {error}")
+        if response.status >= 500 or response.status == 429:
+            self._state.count("robots/unreachable")
+            return self._unreachable(f"status {response.status}")
+        robots = self._read(response)
+        visit: Visit | None = request.meta.get(META_KEY)
+        if visit is not None and response.status < 300:
+            self._use(robots, visit.rule, origin, visit)
+        return robots
+
+    def _unreachable(self, text: str) -> Robots:
+        # RFC 9309, 2.3.1.4: an unreachable robots.txt means complete disallow
+        return Robots(None, False, text, self._state.clock() + KEEP_FAILED_SECONDS)
+
+    def _read(self, response: Response) -> Robots:
+        expires = self._state.clock() + KEEP_SECONDS
+        if response.status >= 300:  # RFC 9309, 2.3.1.3: unavailable means no restriction
+            return Robots(None, True, "", expires)
+        text = response.body[:MAX_BYTES].decode("utf-8-sig", errors="ignore")
+        return Robots(Protego.parse(text), True, text, expires)
+
+    def _use(self, robots: Robots, rule: Rule, origin: str, visit: Visit) -> None:
+        assert robots.parser is not None
+        wanted = robots.parser.crawl_delay(self.agent)
+        if wanted is not None:
+            delay = max(rule.delay, min(float(wanted), self.delay_cap))
+            self._state.frontier.set_politeness(
+                host_key(origin), delay=delay, concurrency=1 if delay > rule.delay else rule.concurrency
+            )
+        if not rule.sitemaps:
+            links = tuple(from_robots(robots.text, f"{origin}/robots.txt"))
+            if links:
+                visit.found.append(Found(links=links, referrer=f"{origin}/robots.txt", depth=0))

@@ -1,0 +1,66 @@
+"""Second pipeline: ``max_articles`` and ``max_articles_per_site``, exactly.
+
+An article over the limit is not lost: its lease goes back, and the next crawl fetches it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from scrapy import signals
+from scrapy.crawler import Crawler
+from scrapy.exceptions import DropItem, NotConfigured
+
+from newsbot.crawlstate import CrawlState
+from newsbot.items import Article
+
+
+class LimitReached(DropItem):
+    """The crawl has all the articles it may take."""
+
+    hand_back = True
+
+
+class LimitsPipeline:
+    """Counts articles that pass and gives back the place of those dropped later."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        arguments = CrawlState.of(crawler).arguments
+        self.in_all = arguments.max_articles
+        self.per_site = arguments.max_articles_per_site
+        if self.in_all is None and self.per_site is None:
+            raise NotConfigured
+        self.crawler = crawler
+        self._taken: dict[str, int] = {}
+        self._closing: asyncio.Future[None] | None = None
+        crawler.signals.connect(self._given_back, signals.item_dropped)
+        crawler.signals.connect(self._given_back, signals.item_error)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> LimitsPipeline:
+        """Make the pipeline as Scrapy does."""
+        return cls(crawler)
+
+    def process_item(self, item: Any) -> Any:
+        """Return the article, or raise :class:`LimitReached`."""
+        if not isinstance(item, Article):
+            return item
+        state = CrawlState.of(self.crawler)
+        if self.in_all is not None and sum(self._taken.values()) >= self.in_all:
+            self._close()
+            raise LimitReached("max_articles")
+        if self.per_site is not None and self._taken.get(item.source, 0) >= self.per_site:
+            state.limited.add(item.source)
+            raise LimitReached("max_articles_per_site")
+        self._taken[item.source] = self._taken.get(item.source, 0) + 1
+        return item
+
+    def _given_back(self, item: Any, exception: Exception | None = None, **_: Any) -> None:
+        if isinstance(item, Article) and not isinstance(exception, LimitReached):
+            self._taken[item.source] = max(0, self._taken.get(item.source, 0) - 1)
+
+    def _close(self) -> None:
+        engine = self.crawler.engine
+        if self._closing is None and engine is not None:
+            self._closing = asyncio.ensure_future(engine.close_spider_async(reason="max_articles"))

@@ -1,0 +1,64 @@
+"""First pipeline: only whole articles go on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scrapy.crawler import Crawler
+from scrapy.exceptions import DropItem
+
+from newsbot.crawlstate import CrawlState
+from newsbot.items import Article
+from newsbot.urls import canonicalize
+
+MAX_TEXT = 5_000_000
+MAX_TITLE = 2_000
+
+
+def fault_of(article: Article) -> str | None:
+    """Return why the article cannot be kept, as a token, or None; cuts what is merely too long."""
+    if not article.title.strip():
+        return "no_title"
+    if not article.text.strip():
+        return "no_text"
+    if not article.source:
+        return "no_source"
+    try:
+        article.canonical_url = canonicalize(article.canonical_url or article.url)
+    except ValueError:
+        return "bad_url"
+    article.title = article.title.strip()[:MAX_TITLE]
+    article.text = article.text[:MAX_TEXT]
+    return None
+
+
+class ValidatePipeline:
+    """Drops what is no whole article, and what lies outside the dates that were asked for."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.crawler = crawler
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> ValidatePipeline:
+        """Make the pipeline as Scrapy does."""
+        return cls(crawler)
+
+    def process_item(self, item: Any) -> Any:
+        """Return the article, or raise ``DropItem`` with the reason."""
+        if not isinstance(item, Article):
+            return item
+        state = CrawlState.of(self.crawler)
+        reason = fault_of(item) or self._outside(state, item)
+        if reason is not None:
+            state.count(f"dropped/{reason}")
+            raise DropItem(reason)
+        return item
+
+    @staticmethod
+    def _outside(state: CrawlState, article: Article) -> str | None:
+        arguments, moment = state.arguments, article.published_at
+        if moment is None:
+            return None
+        if arguments.since and moment < arguments.since:
+            return "before_since"
+        return "after_until" if arguments.until and moment >= arguments.until else None

@@ -1,0 +1,77 @@
+"""From a judged link to a frontier entry and a page record."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from newsbot.clock import iso
+from newsbot.frontier.base import Entry
+from newsbot.items import Link, PageRecord
+from newsbot.ranking import Judgement
+from newsbot.rules.schema import Rule
+from newsbot.urls import canonicalize, fingerprint, host_key
+
+MAX_TITLE = 300
+
+
+def entry_for(
+    link: Link,
+    rule: Rule,
+    judgement: Judgement,
+    *,
+    depth: int,
+    referrer: str | None,
+    now: float,
+    force: bool = False,
+) -> Entry:
+    """Return the entry that queues ``link``; ``now`` in POSIX seconds.
+
+    Raises ``ValueError`` if the URL cannot be fetched.
+    """
+    data: dict[str, Any] = {
+        "source": rule.domain,
+        "referrer": referrer,
+        "where": link.where.value,
+        "discovered_at": round(now, 3),
+        "why": judgement.reason,
+    }
+    if link.text:
+        data["title"] = link.text[:MAX_TITLE]
+    if link.published_at:
+        data["published_at"] = iso(link.published_at)
+    if force:
+        data["force"] = True
+    return Entry(
+        url=link.url,
+        fingerprint=fingerprint(canonicalize(link.url, rule.drop_query)),
+        host=host_key(link.url),
+        kind=judgement.kind,
+        priority=judgement.priority,
+        depth=depth,
+        data=data,
+    )
+
+
+def page_for(entry: Entry, now: float) -> PageRecord:
+    """Return the pending page record that goes with ``entry``."""
+    referrer = entry.data.get("referrer")
+    return PageRecord(
+        url=entry.url,
+        fingerprint=entry.fingerprint,
+        host=entry.host,
+        source=entry.data["source"],
+        kind=entry.kind,
+        referrers=[referrer] if referrer else [],
+        referrer_count=1 if referrer else 0,
+        depth=entry.depth,
+        first_seen=now,
+        history=[
+            {
+                "at": round(now, 3),
+                "event": "discovered",
+                "where": entry.data["where"],
+                "referrer": referrer,
+                "why": entry.data["why"],
+            }
+        ],
+    )

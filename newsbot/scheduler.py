@@ -1,0 +1,315 @@
+"""Scrapy's scheduler on top of the frontier.
+
+A request that leaves here carries a lease. Scrapy says nowhere "this request and all that it yielded is
+done"; taking it out of the engine slot's ``inprogress`` does, once and last, in success, drop, error,
+redirect and ignore. That is private, so :meth:`FrontierScheduler.open` checks that it is there.
+
+Scrapy asks again only every 5 s after ``next_request()`` gave None; so it is woken when the frontier
+has something (or, because other programs add to it too, every :data:`LOOK_AGAIN` seconds).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from typing import Any
+
+from scrapy import Request, signals
+from scrapy.core.scheduler import BaseScheduler
+from scrapy.crawler import Crawler
+from scrapy.exceptions import CloseSpider
+from scrapy.http import Response
+from scrapy.spiders import Spider
+from scrapy.utils.asyncio import call_later, create_looping_call
+
+from newsbot.crawlstate import CrawlState
+from newsbot.errors import DataError, DataFull
+from newsbot.frontier.base import Lease, Outlook
+from newsbot.intake import queue_found
+from newsbot.items import Kind, Link, Where
+from newsbot.owners import dead_owners
+from newsbot.recrawl import Outcome
+from newsbot.settlement import settle
+from newsbot.urls import host_key
+from newsbot.visit import META_KEY, Found, Visit
+
+logger = logging.getLogger(__name__)
+
+LOOK_AGAIN = 1.0
+PAUSE_AFTER_FAULT = 5.0
+
+
+class FrontierScheduler(BaseScheduler):
+    """See the module's text."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.crawler = crawler
+        settings = crawler.settings
+        self.lease_seconds = settings.getfloat("NEWSBOT_LEASE_SECONDS")
+        self.patience = settings.getfloat("NEWSBOT_PATIENCE")
+        self.concurrency = settings.getint("CONCURRENT_REQUESTS")
+        self.source_maxsize = settings.getint("NEWSBOT_SOURCE_MAXSIZE")
+        self._ready: deque[Request] = deque()
+        """Requests whose lease is held: fresh from the frontier, or the next hop of a redirect."""
+        self._hops: deque[tuple[float, Request]] = deque()
+        """Next hops that wait for their host's turn."""
+        self._unsettled: deque[Visit] = deque()
+        """Visits that ended while the data could not be written."""
+        self._quiet_until = 0.0
+        self._heartbeat: Any = None
+        self._wake: Any = None
+        self._fault: str | None = None
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> FrontierScheduler:
+        """Make the scheduler as Scrapy does."""
+        return cls(crawler)
+
+    # --- life
+    def open(self, spider: Spider) -> None:
+        """Open the backends and hook into the engine. Raises ``CloseSpider`` when data cannot be opened."""
+        self.spider = spider
+        self.state = CrawlState.of(self.crawler)
+        try:
+            self.state.open()
+            for owner in dead_owners(self.state.frontier.owners()):
+                handed_back = self.state.frontier.release(owner, lost=True)
+                logger.info("took back leases=%d of a worker that died owner=%s", handed_back, owner)
+        except DataError as error:
+            logger.error("%s", error)
+            raise CloseSpider("data_unavailable") from error
+        self._hook()
+        self.crawler.signals.connect(self._item_scraped, signals.item_scraped)
+        self.crawler.signals.connect(self._item_dropped, signals.item_dropped)
+        self.crawler.signals.connect(self._item_error, signals.item_error)
+        self.crawler.signals.connect(self._spider_error, signals.spider_error)
+        self._heartbeat = create_looping_call(self._beat)
+        self._heartbeat.start(self.lease_seconds / 4, now=False)
+
+    def _hook(self) -> None:
+        engine = self.crawler.engine
+        slot = getattr(engine, "_slot", None)
+        if not all(hasattr(slot, name) for name in ("remove_request", "inprogress", "nextcall")):
+            raise RuntimeError(
+                "this Scrapy's engine slot lacks remove_request, inprogress or nextcall: install the version "
+                "that requirements.txt names"
+            )
+        self.slot: Any = slot
+        remove_request = self.slot.remove_request
+
+        def remove_and_settle(request: Request) -> None:
+            try:
+                self._finished(request)
+            finally:
+                remove_request(request)
+
+        self.slot.remove_request = remove_and_settle
+
+    def close(self, reason: str) -> None:
+        """Settle what can be settled, hand back all leases, close the backends."""
+        if self._heartbeat is not None and self._heartbeat.running:
+            self._heartbeat.stop()
+        if self._wake is not None:
+            self._wake.cancel()
+        if not hasattr(self.state, "index"):
+            return
+        try:
+            self._settle_waiting()
+            self.state.frontier.release(self.state.owner)
+        except DataError as error:
+            logger.error("%s", error)
+        self.state.close()
+
+    # --- Scrapy's questions
+    def has_pending_requests(self) -> bool:
+        """Return True while something is to be done in this crawl, by this worker or by another."""
+        if self._ready or self._hops or self._unsettled:
+            return True
+        if self.state.arguments.mode == "continuous":
+            return True
+        if self.state.clock() < self._quiet_until:
+            return True
+        try:
+            outlook = self._outlook()
+        except DataError as error:
+            self._pause(error)
+            return True
+        if outlook.next_at is None:
+            return outlook.leased > 0
+        return outlook.leased > 0 or outlook.next_at - self.state.clock() <= self.patience
+
+    def enqueue_request(self, request: Request) -> bool:
+        """Take the next hop of a visit, or queue a request that somebody's spider made."""
+        visit: Visit | None = request.meta.get(META_KEY)
+        if visit is not None:
+            visit.carrier = request
+            self._hand_on(request, visit)
+            return True
+        link = Link(url=request.url, where=Where.ARGUMENT, kind=request.meta.get("kind", Kind.ARTICLE))
+        new = queue_found(self.state, Found(links=(link,), referrer=None, depth=0, force=request.dont_filter))
+        return new > 0 or request.dont_filter
+
+    def next_request(self) -> Request | None:
+        """Return the next request with its lease, or None: Scrapy is woken when there is one."""
+        self._take_hops()
+        if not self._ready and self.state.clock() >= self._quiet_until:
+            try:
+                self._settle_waiting()
+                self._lease()
+            except DataError as error:
+                self._pause(error)
+        if self._ready:
+            return self._ready.popleft()
+        self._wake_later()
+        return None
+
+    def _hand_on(self, request: Request, visit: Visit) -> None:
+        """Let a redirect's next hop take a turn of its host's clock, as every other request does."""
+        delay = visit.rule.delay
+        if delay > 0:
+            self.state.frontier.back_off(host_key(request.url), 2 * delay)
+        self._hops.append((self.state.clock() + delay, request))
+
+    def _take_hops(self) -> None:
+        now = self.state.clock()
+        for _ in range(len(self._hops)):
+            at, request = self._hops.popleft()
+            if at <= now:
+                self._ready.append(request)
+            else:
+                self._hops.append((at, request))
+
+    # --- leases
+    @property
+    def _horizon(self) -> float:
+        """A crawl that runs once does what was due at its start, and what it finds; else what is due now."""
+        return self.state.started if self.state.arguments.mode == "once" else self.state.clock()
+
+    def _outlook(self) -> Outlook:
+        return self.state.frontier.outlook(horizon=self._horizon, accept=self.state.accepts)
+
+    def _lease(self) -> None:
+        free = self.concurrency - len(self.slot.inprogress)
+        if free <= 0:
+            return
+        with self.state.timed("lease"):
+            leases = self.state.frontier.lease(
+                self.state.owner,
+                free,
+                horizon=self._horizon,
+                ttl=self.lease_seconds,
+                accept=self.state.accepts,
+            )
+        self._recovered()
+        self.state.count("frontier/leased", len(leases))
+        for lease in leases:
+            self._ready.append(self._request(lease))
+
+    def _request(self, lease: Lease) -> Request:
+        entry = lease.entry
+        rule = self.state.rules.get(entry.data.get("source", "")) or self.state.rule_for(entry.url)
+        visit = Visit(lease=lease, rule=rule, started=self.state.clock(), outcome=Outcome(kind=entry.kind))
+        visit.url = entry.url
+        request = Request(
+            entry.url,
+            callback=self.spider.parse,
+            errback=getattr(self.spider, "failed", None),
+            meta={META_KEY: visit},
+            dont_filter=True,
+        )
+        if entry.kind in (Kind.FEED, Kind.SITEMAP):
+            request.meta["download_maxsize"] = self.source_maxsize
+        visit.carrier = request
+        return request
+
+    def _beat(self) -> None:
+        try:
+            self.state.frontier.extend(self.state.owner, self.lease_seconds)
+        except DataError as error:
+            self._pause(error)
+
+    # --- the end of a visit
+    def _finished(self, request: Request) -> None:
+        visit: Visit | None = request.meta.get(META_KEY)
+        if visit is None or visit.carrier is not request:
+            return  # robots.txt, or a hop that handed its visit on
+        self._unsettled.append(visit)
+        try:
+            self._settle_waiting()
+        except DataError as error:
+            self._pause(error)
+
+    def _settle_waiting(self) -> None:
+        while self._unsettled:
+            with self.state.timed("settle"):
+                settle(self.state, self._unsettled[0])
+            self._unsettled.popleft()
+
+    @staticmethod
+    def _visit_of(response: Any) -> Visit | None:
+        request = getattr(response, "request", None)
+        return None if request is None else request.meta.get(META_KEY)
+
+    def _item_scraped(self, item: Any, response: Response) -> None:
+        visit = self._visit_of(response)
+        if visit is not None:
+            visit.stored = True
+            visit.note(self.state.clock(), "stored", version=getattr(item, "version", None))
+
+    def _item_dropped(self, item: Any, response: Response, exception: Exception) -> None:
+        visit = self._visit_of(response)
+        if visit is not None:
+            visit.note(self.state.clock(), "dropped", reason=str(exception))
+            visit.hand_back = visit.hand_back or getattr(exception, "hand_back", False)
+
+    def _item_error(self, item: Any, response: Response, failure: Any) -> None:
+        self._our_fault(response, failure)
+
+    def _spider_error(self, failure: Any, response: Response) -> None:
+        self._our_fault(response, failure)
+
+    def _our_fault(self, response: Any, failure: Any) -> None:
+        visit = self._visit_of(response)
+        if visit is not None:
+            visit.failed = f"{failure.type.__name__}: {failure.value}"[:300]
+            visit.note(self.state.clock(), "fault", error=visit.failed)
+        if isinstance(failure.value, DataError):
+            self._pause(failure.value)
+
+    # --- waiting
+    def _wake_later(self) -> None:
+        if self._wake is not None:
+            return
+        now = self.state.clock()
+        wait = self._quiet_until - now
+        if wait <= 0:
+            try:
+                next_at = self._outlook().next_at
+            except DataError as error:
+                self._pause(error)
+                next_at = None
+            turns = [at for at, _ in self._hops] + ([] if next_at is None else [next_at])
+            wait = min(max(min(turns, default=now + LOOK_AGAIN) - now, 0.002), LOOK_AGAIN)
+        self._wake = call_later(wait, self._woken)
+
+    def _woken(self) -> None:
+        self._wake = None
+        self.slot.nextcall.schedule()
+
+    def _pause(self, error: DataError) -> None:
+        """Wait for the data to come back; say so once. A full disk ends the crawl: nothing can be kept."""
+        self._quiet_until = self.state.clock() + PAUSE_AFTER_FAULT
+        if self._fault != str(error):
+            self._fault = str(error)
+            logger.error("%s", error)
+        if isinstance(error, DataFull) and self.slot.closing is None:
+            self._unsettled.clear()  # their leases run out, and they are visited again
+            engine = self.crawler.engine
+            assert engine is not None
+            self._end = asyncio.ensure_future(engine.close_spider_async(reason="disk_full"))
+
+    def _recovered(self) -> None:
+        if self._fault is not None:
+            self._fault = None
+            logger.info("the data can be written again: going on")

@@ -1,0 +1,99 @@
+"""Scrapy settings of newsbot. What each ``NEWSBOT_`` setting means is in docs/settings.md.
+
+Settings that differ from machine to machine can also be given as environment variables of the same name.
+"""
+
+import os
+
+from newsbot import __version__
+
+BOT_NAME = "newsbot"
+SPIDER_MODULES = ["newsbot.spiders"]
+NEWSPIDER_MODULE = "newsbot.spiders"
+COMMANDS_MODULE = "newsbot.commands"
+
+# --- where things are kept
+NEWSBOT_DATA = os.environ.get("NEWSBOT_DATA", "data")
+NEWSBOT_RULES = os.environ.get("NEWSBOT_RULES", "")
+REDIS_URL = os.environ.get("REDIS_URL", "")
+MONGO_URI = os.environ.get("MONGO_URI", "")
+
+# --- who we are
+NEWSBOT_CONTACT = os.environ.get("NEWSBOT_CONTACT", "")
+USER_AGENT = f"newsbot/{__version__}" + (f" (+{NEWSBOT_CONTACT})" if NEWSBOT_CONTACT else "")
+ROBOTSTXT_OBEY = True
+ROBOTSTXT_USER_AGENT = "newsbot"
+NEWSBOT_CRAWL_DELAY_CAP = 30.0
+COOKIES_ENABLED = False
+
+# --- how much at once; politeness per host is the frontier's (rules: delay, concurrency)
+CONCURRENT_REQUESTS = 32
+CONCURRENT_REQUESTS_PER_DOMAIN = 32
+DOWNLOAD_DELAY = 0
+DOWNLOAD_TIMEOUT = 30
+DNS_TIMEOUT = 10
+
+# --- bounds on what comes from outside
+DOWNLOAD_MAXSIZE = 10 * 2**20
+DOWNLOAD_WARNSIZE = 0
+NEWSBOT_SOURCE_MAXSIZE = 50 * 2**20
+REDIRECT_MAX_TIMES = 8
+REDIRECT_PRIORITY_ADJUST = 0
+NEWSBOT_ALLOW_PRIVATE = os.environ.get("NEWSBOT_ALLOW_PRIVATE", "") in ("1", "true", "yes")
+DNS_RESOLVER = "newsbot.resolver.GuardedResolver"
+
+# --- frontier
+SCHEDULER = "newsbot.scheduler.FrontierScheduler"
+NEWSBOT_LEASE_SECONDS = 60.0
+NEWSBOT_MAX_ATTEMPTS = 4
+NEWSBOT_PATIENCE = 120.0
+NEWSBOT_MAX_AGE_DAYS = 30
+
+DOWNLOADER_MIDDLEWARES = {
+    "scrapy.downloadermiddlewares.offsite.OffsiteMiddleware": None,  # judged before a link is queued
+    "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,
+    "scrapy.downloadermiddlewares.retry.RetryMiddleware": None,  # the frontier retries
+    "scrapy.downloadermiddlewares.redirect.MetaRefreshMiddleware": None,  # would decode every page for it
+    "scrapy.downloadermiddlewares.redirect.RedirectMiddleware": None,
+    "scrapy.downloadermiddlewares.httpcompression.HttpCompressionMiddleware": None,
+    "scrapy.downloadermiddlewares.httpauth.HttpAuthMiddleware": None,
+    "newsbot.middlewares.reprocessing.ReprocessingMiddleware": 60,
+    "newsbot.middlewares.addresses.AddressGuardMiddleware": 80,
+    "newsbot.middlewares.robots.RobotsMiddleware": 100,
+    "newsbot.middlewares.politeness.PolitenessMiddleware": 550,
+    "newsbot.middlewares.compression.CompressionMiddleware": 590,
+    "newsbot.middlewares.redirects.RedirectMiddleware": 600,
+}
+SPIDER_MIDDLEWARES = {
+    "scrapy.spidermiddlewares.httperror.HttpErrorMiddleware": None,  # the spider records every status
+    "scrapy.spidermiddlewares.referer.RefererMiddleware": None,  # a news site need not know where we found it
+    "scrapy.spidermiddlewares.urllength.UrlLengthMiddleware": None,  # newsbot.urls bounds the length
+    "scrapy.spidermiddlewares.depth.DepthMiddleware": None,  # depth travels with the frontier's entry
+    "newsbot.middlewares.links.LinksMiddleware": 500,
+}
+ITEM_PIPELINES = {
+    "newsbot.pipelines.validate.ValidatePipeline": 100,
+    "newsbot.pipelines.limits.LimitsPipeline": 150,
+    "newsbot.pipelines.exact.ExactDuplicatePipeline": 200,
+    "newsbot.pipelines.near.NearDuplicatePipeline": 300,
+    "newsbot.pipelines.store.StorePipeline": 400,
+}
+EXTENSIONS = {
+    "scrapy.extensions.telnet.TelnetConsole": None,
+    "scrapy.extensions.logstats.LogStats": None,  # newsbot.extensions.progress says more
+    "newsbot.extensions.progress.Progress": 500,
+    "newsbot.extensions.summary.Summary": 510,
+}
+
+# --- what is said
+LOG_LEVEL = os.environ.get("NEWSBOT_LOG_LEVEL", "INFO")
+LOG_FORMATTER = "newsbot.logformatter.QuietLogFormatter"
+DEFAULT_DROPITEM_LOG_LEVEL = "DEBUG"
+STATS_DUMP = False
+NEWSBOT_PROGRESS = True
+NEWSBOT_PROGRESS_INTERVAL = 10.0
+FEED_EXPORT_ENCODING = "utf-8"
+
+# --- doors that stay shut
+TELNETCONSOLE_ENABLED = False
+REMOTE_CONTROL_ENABLED = False

@@ -1,0 +1,151 @@
+"""The end of a visit: links are queued, the page record is written, the lease is acknowledged.
+
+In this order, each step idempotent: a crash between two of them repeats work and loses nothing.
+"""
+
+from __future__ import annotations
+
+import random
+
+from newsbot.causes import RETRYABLE
+from newsbot.crawlstate import CrawlState
+from newsbot.frontier.base import Entry
+from newsbot.intake import queue_found
+from newsbot.items import Kind, Link, PageRecord, Where
+from newsbot.queueing import page_for
+from newsbot.recrawl import plan, retry_delay
+from newsbot.storage.base import SourceRecord
+from newsbot.urls import canonicalize, fingerprint, host_key
+from newsbot.visit import Found, Visit
+
+_JITTER = random.Random()  # noqa: S311  (spreads retries, keeps no secret)
+
+
+def settle(state: CrawlState, visit: Visit) -> None:
+    """Bring a visit to its end. Raises :class:`newsbot.errors.DataError`; may then be called again."""
+    if visit.hand_back:
+        return  # the lease stays ours until the crawl closes and releases it
+    outcome = visit.outcome
+    outcome.new_items = sum(queue_found(state, found, visit) for found in visit.found)
+    visit.found = []
+    if visit.failed:
+        outcome.error = "ours"
+    record = _record(state, visit)
+    plain_http = _is_guessed_home(visit)
+    if not plain_http and _retry(state, visit, record):
+        return
+    decision = plan(record, outcome, visit.rule, state.clock())
+    record.state = decision.state
+    record.next_due = visit.page.get("next_due", decision.next_due)
+    visit.note(state.clock(), "planned", next_due=record.next_due, why=decision.reason)
+    record.history = visit.events
+    state.storage.save_pages([record])
+    _record_addresses(state, visit, record)
+    _record_source(state, visit, record)
+    state.frontier.ack(visit.lease, next_due=record.next_due)
+    state.count("frontier/acked")
+    if plain_http:
+        _ask_by_plain_http(state, visit)
+
+
+def _record(state: CrawlState, visit: Visit) -> PageRecord:
+    """Return the page record with what this visit saw of the page."""
+    now, outcome = state.clock(), visit.outcome
+    record = visit.record or page_for(visit.lease.entry, visit.discovered_at())
+    if outcome.error == "too_young":
+        return record
+    for name in ("content_type", "content_length", "server", "etag", "last_modified", "links_count"):
+        if name in visit.page:
+            setattr(record, name, visit.page[name])
+    record.kind = visit.kind
+    record.http_status = outcome.status
+    record.checks += 1
+    failed = outcome.error is not None or (outcome.status or 0) >= 400
+    record.failures = record.failures + 1 if failed else 0
+    if outcome.status is not None:
+        record.last_fetched = now
+    if not failed and not outcome.not_modified:
+        record.last_full_fetch = now
+        digest = visit.page.get("content_hash")
+        record.changes += record.content_hash is not None and digest != record.content_hash
+        record.content_hash = digest
+    return record
+
+
+def _retry(state: CrawlState, visit: Visit, record: PageRecord) -> bool:
+    """Hold the URL back for another attempt if its fault may pass; False if it is final."""
+    cause = visit.outcome.error
+    attempts = visit.lease.attempts + 1
+    if cause not in RETRYABLE or attempts >= state.settings.getint("NEWSBOT_MAX_ATTEMPTS"):
+        return False
+    delay = max(retry_delay(attempts, _JITTER.random()), visit.outcome.retry_after or 0.0)
+    visit.note(state.clock(), "retry", cause=cause, after=round(delay, 1), attempt=attempts)
+    record.history = visit.events
+    state.storage.save_pages([record])
+    state.frontier.nack(visit.lease, delay=delay)
+    state.count("frontier/nacked")
+    return True
+
+
+def _is_guessed_home(visit: Visit) -> bool:
+    """Return True when https did not answer for a home page whose scheme was only guessed."""
+    entry = visit.lease.entry
+    guessed = entry.data.get("where") == Where.SEED and entry.url == f"https://{visit.rule.domain}/"
+    return guessed and visit.outcome.error in ("refused", "tls", "proxy", "connection", "timeout")
+
+
+def _ask_by_plain_http(state: CrawlState, visit: Visit) -> None:
+    link = Link(url=f"http://{visit.rule.domain}/", where=Where.SEED, kind=Kind.SECTION)
+    queue_found(state, Found(links=(link,), referrer=None, depth=0, force=True))
+
+
+def _record_addresses(state: CrawlState, visit: Visit, record: PageRecord) -> None:
+    """Note other addresses of the same page, so that they never cost a download."""
+    others = [visit.outcome.redirected_to, visit.page.get("canonical_url")]
+    for url in others:
+        if not url:
+            continue
+        canonical = canonicalize(url, visit.rule.drop_query)
+        key = fingerprint(canonical)
+        known = state.frontier.entry(key)
+        if key == visit.lease.entry.fingerprint or (known is not None and known.kind.is_source):
+            continue
+        entry = Entry(
+            url=url,
+            fingerprint=key,
+            host=host_key(url),
+            kind=record.kind,
+            depth=record.depth,
+            data={
+                "source": visit.rule.domain,
+                "referrer": visit.lease.entry.url,
+                "where": Where.REDIRECT.value,
+                "discovered_at": state.clock(),
+                "why": "another address of a fetched page",
+            },
+        )
+        state.storage.discover([page_for(entry, state.clock())])
+        state.frontier.mark_done([entry], None)
+
+
+def _record_source(state: CrawlState, visit: Visit, record: PageRecord) -> None:
+    if not visit.kind.is_source:
+        return
+    now, outcome = state.clock(), visit.outcome
+    known = {source.url: source for source in state.storage.sources(visit.rule.domain)}
+    source = known.get(record.url) or SourceRecord(url=record.url, source=visit.rule.domain, kind=visit.kind)
+    if outcome.error != "too_young":
+        source.polls += 1
+        source.last_poll = now
+        source.unchanged += outcome.not_modified or outcome.changed is False
+    source.new_links += outcome.new_items
+    if outcome.new_items:
+        source.last_new = now
+    if outcome.error and outcome.error != "too_young":
+        source.failures += 1
+        source.failing_since = source.failing_since or now
+        source.last_error = outcome.error
+    elif not outcome.error:
+        source.failures, source.failing_since, source.last_error = 0, None, None
+    source.next_due = record.next_due
+    state.storage.save_sources([source])

@@ -1,0 +1,219 @@
+"""The arguments of ``scrapy crawl news -a name=value``: read, checked, explained.
+
+Everything wrong raises :class:`newsbot.errors.ArgumentError` whose one line says what is allowed.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Literal, get_args
+from xml.etree.ElementTree import ParseError
+
+from defusedxml.common import DefusedXmlException
+from defusedxml.ElementTree import fromstring
+
+from newsbot.clock import parse_duration
+from newsbot.errors import ArgumentError
+from newsbot.rules.schema import FOLLOW, Follow
+from newsbot.urls import canonicalize
+
+Mode = Literal["once", "continuous"]
+MAX_LIST_FILE = 50 * 2**20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arguments:
+    """What one crawl was asked to do. Empty tuples and None ask nothing special."""
+
+    sites: tuple[str, ...] = ()
+    urls: tuple[str, ...] = ()
+    feeds: tuple[str, ...] = ()
+    follow: tuple[Follow, ...] | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    max_articles: int | None = None
+    max_articles_per_site: int | None = None
+    mode: Mode = "once"
+    dry_run: bool = False
+
+    @property
+    def named(self) -> bool:
+        """True when the crawl was told what to fetch, instead of all sites of the rules."""
+        return bool(self.urls or self.feeds)
+
+
+HELP = {
+    "sites": "domains of rule files, comma separated: sites=lenta.ru,bbc.com",
+    "url": "one address to fetch now: url=https://example.org/news/1",
+    "urls": "several addresses, comma or space separated",
+    "urls_file": "a file with one address a line",
+    "feeds": "feeds to read now: addresses (comma separated), or a file with one a line, or an OPML file",
+    "follow": f"any of {','.join(FOLLOW)}",
+    "since": "articles published at or after: 2026-11-20, 2026-11-20T08:00Z or an age such as 12h, 7d",
+    "until": "articles published before; written as since",
+    "max_articles": "stop after so many new articles",
+    "max_articles_per_site": "so many new articles of each site at most",
+    "mode": "once (until nothing is due) or continuous",
+    "dry_run": "yes: fetch and extract, keep nothing",
+}
+"""Every argument with what it means; shown when an argument is wrong."""
+
+SCRAPYD_JOB = "_job"
+"""scrapyd passes its job's id to every spider."""
+
+
+def parse_arguments(given: Mapping[str, Any], *, now: datetime) -> Arguments:
+    """Return checked arguments from what Scrapy hands over as strings; ``now`` dates ages in ``since``."""
+    given = {name: value for name, value in given.items() if name != SCRAPYD_JOB}
+    for name in given:
+        if name not in HELP:
+            close = difflib.get_close_matches(name, HELP, n=1)
+            hint = f"; did you mean '{close[0]}'?" if close else ""
+            raise ArgumentError(f"unknown argument '{name}'{hint} (allowed: {', '.join(HELP)})")
+    values = {name: str(value).strip() for name, value in given.items() if value is not None}
+    urls = [*_words(values.get("url")), *_words(values.get("urls")), *_urls_file(values.get("urls_file"))]
+    arguments = Arguments(
+        sites=tuple(word.lower() for word in _words(values.get("sites"))),
+        urls=tuple(_address("url", url) for url in urls),
+        feeds=tuple(_address("feeds", url) for url in _feeds(values.get("feeds"))),
+        follow=_follow(values.get("follow")),
+        since=_moment("since", values.get("since"), now),
+        until=_moment("until", values.get("until"), now),
+        max_articles=_count("max_articles", values.get("max_articles")),
+        max_articles_per_site=_count("max_articles_per_site", values.get("max_articles_per_site")),
+        mode=_mode(values.get("mode")),
+        dry_run=_flag("dry_run", values.get("dry_run")),
+    )
+    if arguments.since and arguments.until and arguments.since >= arguments.until:
+        raise ArgumentError(
+            f"since={values['since']} is not before until={values['until']}: nothing would match"
+        )
+    return arguments
+
+
+def _wrong(name: str, value: str) -> ArgumentError:
+    return ArgumentError(f"{name}={value}: not understood; {name} is {HELP[name]}")
+
+
+def _words(text: str | None) -> list[str]:
+    return (text or "").replace(",", " ").split()
+
+
+def _address(name: str, url: str) -> str:
+    if "://" not in url:
+        url = f"https://{url}"
+    try:
+        canonicalize(url)
+    except ValueError as error:
+        raise ArgumentError(f"{name}={url}: {error}") from error
+    return url
+
+
+def _read(name: str, file: str) -> str:
+    path = Path(file).expanduser()
+    try:
+        if path.stat().st_size > MAX_LIST_FILE:
+            raise ArgumentError(f"{name}={file}: larger than {MAX_LIST_FILE >> 20} MB")
+        return path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise ArgumentError(f"{name}={file}: cannot be read ({error.strerror})") from error
+    except UnicodeDecodeError as error:
+        raise ArgumentError(f"{name}={file}: is not UTF-8 text") from error
+
+
+def _lines(text: str) -> list[str]:
+    lines = (line.strip() for line in text.splitlines())
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+def _urls_file(file: str | None) -> list[str]:
+    return _lines(_read("urls_file", file)) if file else []
+
+
+def _feeds(value: str | None) -> list[str]:
+    if not value:
+        return []
+    if "://" in value or not Path(value).expanduser().is_file():
+        if "://" not in value and value.endswith((".opml", ".xml", ".txt")) and "/" not in value.rstrip("/"):
+            _read("feeds", value)  # looks like a file that is not there: say so
+        return _words(value)
+    text = _read("feeds", value)
+    return _opml(value, text) if "<opml" in text[:2000].lower() else _lines(text)
+
+
+def _opml(file: str, text: str) -> list[str]:
+    """Return the feeds of an OPML file (http://opml.org/spec2.opml)."""
+    try:
+        root = fromstring(text.encode())
+    except (ParseError, DefusedXmlException) as error:
+        raise ArgumentError(f"feeds={file}: is no well-formed OPML ({error})") from error
+    feeds = [node.get("xmlUrl") or node.get("xmlurl") for node in root.iter("outline")]
+    return [feed for feed in feeds if feed]
+
+
+def _follow(value: str | None) -> tuple[Follow, ...] | None:
+    if not value:
+        return None
+    words = _words(value)
+    if any(word not in FOLLOW for word in words):
+        raise _wrong("follow", value)
+    return tuple(word for word in FOLLOW if word in words)
+
+
+def _moment(name: str, value: str | None, now: datetime) -> datetime | None:
+    if not value:
+        return None
+    readers: tuple[Callable[[str], datetime], ...] = (
+        lambda text: now - timedelta(seconds=parse_duration(text)) if not text.isdigit() else _fail(),
+        datetime.fromisoformat,
+    )
+    for read in readers:
+        try:
+            moment = read(value)
+        except (ValueError, OverflowError):
+            continue
+        return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    raise _wrong(name, value)
+
+
+def _fail() -> datetime:
+    raise ValueError("a bare number is neither a date nor an age")
+
+
+def _count(name: str, value: str | None) -> int | None:
+    if not value:
+        return None
+    if not value.isascii() or not value.isdigit() or int(value) == 0:
+        raise ArgumentError(f"{name}={value}: a whole number from 1 is meant ({HELP[name]})")
+    return int(value)
+
+
+def _mode(value: str | None) -> Mode:
+    if not value:
+        return "once"
+    for mode in get_args(Mode):
+        if mode == value:
+            return mode  # type: ignore[no-any-return]  # get_args is untyped
+    raise _wrong("mode", value)
+
+
+def _flag(name: str, value: str | None) -> bool:
+    words = {
+        "1": True,
+        "yes": True,
+        "true": True,
+        "on": True,
+        "0": False,
+        "no": False,
+        "false": False,
+        "off": False,
+    }
+    if not value:
+        return False
+    if value.lower() not in words:
+        raise ArgumentError(f"{name}={value}: yes or no is meant ({HELP[name]})")
+    return words[value.lower()]

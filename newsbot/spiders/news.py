@@ -1,0 +1,68 @@
+"""``scrapy crawl news``: reads the sources of all sites, follows what looks like news, yields articles."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+from scrapy import Request, Spider
+from scrapy.crawler import Crawler
+from scrapy.http import Response
+from twisted.python.failure import Failure
+
+from newsbot import resolver
+from newsbot.causes import cause_of
+from newsbot.clock import system_clock, utc
+from newsbot.crawlstate import CrawlState
+from newsbot.items import Article
+from newsbot.spiders.arguments import parse_arguments
+from newsbot.spiders.reading import read_response
+from newsbot.spiders.sources import sources
+from newsbot.urls import host_key
+from newsbot.visit import META_KEY, Found, Visit
+
+
+class NewsSpider(Spider):
+    """The arguments are in :mod:`newsbot.spiders.arguments`; wrong ones raise ``ArgumentError``."""
+
+    name = "news"
+
+    def __init__(self, name: str | None = None, **arguments: Any) -> None:
+        super().__init__(name)
+        self.arguments = parse_arguments(arguments, now=utc(system_clock()))
+        self.state_: CrawlState | None = None
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> NewsSpider:
+        """Make the spider as Scrapy does."""
+        return super().from_crawler(crawler, *args, **kwargs)
+
+    @property
+    def crawl_state(self) -> CrawlState:
+        """The crawl's shared state."""
+        return CrawlState.of(self.crawler)
+
+    async def start(self) -> AsyncIterator[Any]:
+        """Yield the sources to begin with; the links middleware queues them."""
+        for found in sources(self.crawl_state):
+            yield found
+
+    def parse(self, response: Response, **kwargs: Any) -> Iterator[Found | Article]:
+        """Read one answer: links, and at most one article."""
+        yield from read_response(self.crawl_state, response, response.meta[META_KEY])
+
+    def failed(self, failure: Failure) -> None:
+        """Note why there was no answer; the scheduler decides what follows."""
+        request: Request = failure.request
+        visit: Visit | None = request.meta.get(META_KEY)
+        if visit is None:
+            return
+        state = self.crawl_state
+        cause = cause_of(failure.value)
+        if cause == "dns" and host_key(request.url) in resolver.refused:
+            cause = "private_address"
+        visit.outcome.error = cause
+        visit.note(state.clock(), "no_page", cause=cause, text=str(failure.value)[:200])
+        if cause not in ("too_young", "redirect_known"):
+            state.count(f"errors/{cause}")
+            state.count_site(visit.rule.domain, "errors")

@@ -1,0 +1,97 @@
+"""One visit: everything between the lease of a URL and its acknowledgement.
+
+The scheduler makes it, middlewares, spider and pipelines add what they see, and
+:mod:`newsbot.settlement` reads it at the end. It travels in ``request.meta["visit"]``; a redirect hands
+it on to the next request, so that a chain of hops stays one visit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from newsbot.clock import from_iso
+from newsbot.frontier.base import Lease
+from newsbot.items import Kind, Link, PageRecord, Where
+from newsbot.recrawl.policy import Outcome
+from newsbot.rules.schema import Rule
+
+META_KEY = "visit"
+
+
+@dataclass(slots=True, kw_only=True)
+class Visit:
+    """The state of one visit. Times are POSIX seconds."""
+
+    lease: Lease
+    rule: Rule
+    started: float
+    record: PageRecord | None = None
+    """The page record as it was before the visit."""
+    outcome: Outcome
+    carrier: object = None
+    """The request that carries the visit now: the one leased, or the last hop of its redirects."""
+    url: str = ""
+    """Where the last hop leads to."""
+    hops: list[str] = field(default_factory=list)
+    """URLs that redirected, in order."""
+    found: list[Found] = field(default_factory=list)
+    """Links that the page gave, not yet queued."""
+    events: list[dict[str, Any]] = field(default_factory=list)
+    """For ``scrapy why``: what happened, in order."""
+    page: dict[str, Any] = field(default_factory=dict)
+    """Fields of the page record that the answer gave."""
+    stored: bool = False
+    failed: str | None = None
+    """A fault of ours (spider or pipeline): the URL is tried again."""
+    hand_back: bool = False
+    """The visit stopped without a fault of the page (a limit was reached): the lease is given back."""
+
+    @property
+    def kind(self) -> Kind:
+        """What the URL was expected to be when it was queued."""
+        return self.lease.entry.kind
+
+    @property
+    def data(self) -> Mapping[str, Any]:
+        """What travelled with the frontier's entry."""
+        return self.lease.entry.data
+
+    @property
+    def forced(self) -> bool:
+        """True when a person asked for this URL now."""
+        return bool(self.data.get("force"))
+
+    def note(self, at: float, event: str, **details: Any) -> None:
+        """Add an event to the story of the URL."""
+        self.events.append({"at": round(at, 3), "event": event, **details})
+
+    def hint(self) -> Link:
+        """The link that led here, as evidence for extraction."""
+        return Link(
+            url=self.lease.entry.url,
+            where=Where(self.data.get("where", Where.BODY)),
+            kind=self.kind,
+            text=self.data.get("title"),
+            published_at=from_iso(self.data.get("published_at")),
+        )
+
+    def discovered_at(self) -> float:
+        """When the URL was first heard of."""
+        return float(self.data.get("discovered_at") or self.started)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """Links that one place gave; spiders yield it beside items, the links middleware queues it."""
+
+    links: tuple[Link, ...]
+    referrer: str | None
+    depth: int
+    """Clicks from a seed to these links."""
+    force: bool = False
+    """Fetch them now, also if they are known: a person asked."""
+    since: datetime | None = None
+    """When the place was read; for sitemap children and the like."""
