@@ -36,7 +36,7 @@ class Figures:
     """By cause, the most frequent first."""
     queue: int | None = None
     useful_share: float | None = None
-    """Articles in fetched pages outside feeds, sitemaps and sections; None before the first page."""
+    """The share of pages outside feeds, sitemaps and sections that held an article; None before the first."""
 
     @property
     def articles(self) -> int:
@@ -56,7 +56,11 @@ class SiteFigures:
     site: str
     fetched: int = 0
     pages: int = 0
+    """Fetched outside feeds, sitemaps and sections."""
+    article_pages: int = 0
+    """Those of them that held an article, new or known."""
     articles: int = 0
+    """New articles stored."""
     updated: int = 0
     duplicates: int = 0
     unchanged: int = 0
@@ -65,8 +69,8 @@ class SiteFigures:
 
     @property
     def useful_share(self) -> float | None:
-        """Articles in fetched pages; None without pages."""
-        return share(self.articles, self.pages)
+        """The share of pages that held an article; None without pages."""
+        return share(self.article_pages, self.pages)
 
     @property
     def top_cause(self) -> str | None:
@@ -94,7 +98,7 @@ def figures(stats: Mapping[str, Any]) -> Figures:
         not_articles=areas["not_article"].total(),
         errors=dict(areas["errors"].most_common()),
         queue=areas["queue"]["pending"] if "newsbot/queue/pending" in stats else None,
-        useful_share=share(sum(site.articles for site in sites), sum(site.pages for site in sites)),
+        useful_share=total(sites).useful_share,
     )
 
 
@@ -114,7 +118,9 @@ def site_figures(stats: Mapping[str, Any]) -> list[SiteFigures]:
     return sorted(busy, key=lambda site: (-site.articles, -site.pages, site.site))
 
 
-_COUNTED = frozenset(("fetched", "pages", "articles", "updated", "duplicates", "unchanged", "errors"))
+_COUNTED = frozenset(
+    ("fetched", "pages", "article_pages", "articles", "updated", "duplicates", "unchanged", "errors")
+)
 
 
 def total(sites: list[SiteFigures]) -> SiteFigures:

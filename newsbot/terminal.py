@@ -19,6 +19,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from newsbot.clock import utc
+
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _BLANK = re.compile(r"[\s\u2028\u2029]+")
 
@@ -93,3 +95,18 @@ def plain_table(columns: Sequence[Column], rows: Sequence[Sequence[object]]) -> 
 def _pad(cell: str, width: int, align: str) -> str:
     blanks = " " * (width - cell_len(cell))
     return blanks + cell if align == "right" else cell + blanks
+
+
+def when(seconds: float | None, now: float) -> str:
+    """Return a moment (POSIX seconds) as people say it: ``5 min ago``, ``in 2 h``, ``-`` for None."""
+    if seconds is None:
+        return "-"
+    distance = abs(now - seconds)
+    for unit, size, limit in _UNITS:
+        if distance < limit:
+            amount = f"{int(distance / size)} {unit}"
+            return f"{amount} ago" if seconds <= now else f"in {amount}"
+    return utc(seconds).strftime("%Y-%m-%d")
+
+
+_UNITS = (("s", 1, 120), ("min", 60, 7200), ("h", 3600, 172800), ("d", 86400, 60 * 86400))

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from newsbot.errors import UserError
-from newsbot.exporting import FORMATS, atomic_target, format_of, open_writer
+from newsbot.exporting import FORMATS, atomic_target, format_of, writer_of
 from newsbot.items import Article
 
 
@@ -41,7 +41,7 @@ def article(number: int = 1, **changes: object) -> Article:
 
 def exported(name: str, articles: list[Article], *, file: str = "") -> bytes:
     stream = io.BytesIO()
-    writer = open_writer(FORMATS[name], stream, name=file)
+    writer = writer_of(FORMATS[name])(stream, name=file)
     for one in articles:
         writer.write(one)
     writer.close()
@@ -155,7 +155,7 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr("newsbot.exporting.formats.import_module", missing)
     with pytest.raises(UserError, match="pip install pyarrow"):
-        open_writer(FORMATS["parquet"], io.BytesIO())
+        writer_of(FORMATS["parquet"])
 
 
 def test_a_bug_of_ours_is_not_taken_for_a_missing_package(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -164,7 +164,7 @@ def test_a_bug_of_ours_is_not_taken_for_a_missing_package(monkeypatch: pytest.Mo
 
     monkeypatch.setattr("newsbot.exporting.formats.import_module", broken)
     with pytest.raises(ModuleNotFoundError):
-        open_writer(FORMATS["parquet"], io.BytesIO())
+        writer_of(FORMATS["parquet"])
 
 
 @pytest.mark.parametrize(

@@ -26,13 +26,15 @@ STATS = {
     "newsbot/queue/pending": 1234,
     "newsbot/site/a.org/fetched": 60,
     "newsbot/site/a.org/pages": 50,
-    "newsbot/site/a.org/articles": 45,
+    "newsbot/site/a.org/articles": 40,
+    "newsbot/site/a.org/article_pages": 45,
     "newsbot/site/a.org/errors": 8,
     "newsbot/site/a.org/errors/dns": 1,
     "newsbot/site/a.org/errors/timeout": 7,
     "newsbot/site/b.org/fetched": 40,
     "newsbot/site/b.org/pages": 40,
     "newsbot/site/b.org/articles": 30,
+    "newsbot/site/b.org/article_pages": 30,
     "newsbot/site/idle.org/articles": 0,
 }
 
@@ -74,7 +76,7 @@ def test_sites_with_most_articles_first() -> None:
     assert sites[0].top_cause == "timeout"
     assert sites[1].top_cause is None
     everything = total(sites)
-    assert (everything.pages, everything.articles, everything.errors) == (90, 75, 8)
+    assert (everything.pages, everything.articles, everything.errors) == (90, 70, 8)
     assert everything.top_cause == "timeout"
 
 

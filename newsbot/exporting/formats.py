@@ -65,8 +65,8 @@ def format_of(path: Path | None) -> Format:
     return FORMATS["jsonl"]
 
 
-def open_writer(format_: Format, stream: BinaryIO, *, name: str = "") -> Writer:
-    """Return a writer of the format to ``stream``.
+def writer_of(format_: Format) -> WriterType:
+    """Return what makes writers of the format.
 
     Raises :class:`UserError` that says what to install when the format's package is missing.
     """
@@ -78,4 +78,4 @@ def open_writer(format_: Format, stream: BinaryIO, *, name: str = "") -> Writer:
         raise UserError(
             f"the format {format_.name} needs {format_.needs}: pip install {format_.needs}"
         ) from error
-    return cast("WriterType", getattr(module, format_.writer))(stream, name=name)
+    return cast("WriterType", getattr(module, format_.writer))

@@ -1,0 +1,220 @@
+"""``scrapy articles``: find, read and export what was stored."""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC
+from pathlib import Path
+from typing import Any
+
+from newsbot.backends import open_rules
+from newsbot.cli import Action, Argument, Call, NewsbotCommand, moment, one_of, positive
+from newsbot.clock import iso
+from newsbot.errors import ArgumentError, UserError
+from newsbot.exporting import FORMATS, Format, atomic_target, format_of, writer_of
+from newsbot.items import Article
+from newsbot.reading import stored
+from newsbot.storage.base import ArticleFilter, Hit, Storage, Story
+from newsbot.terminal import Column
+from newsbot.urls import canonicalize
+
+WHICH = (
+    Argument("--source", metavar="DOMAIN", help="only of this site"),
+    Argument("--language", metavar="CODE", help="only in this language, e.g. ru"),
+    Argument("--since", metavar="DATE", type=moment, help="published at or after: 2024-05-31, or 7d (ago)"),
+    Argument("--until", metavar="DATE", type=moment, help="published before"),
+)
+
+
+def search(call: Call) -> int:
+    """Find articles by words; exit code 0 also when none is found."""
+    options = call.options
+    with stored(call.settings) as storage:
+        hits = storage.search(options.query, _filter(call), limit=options.limit, by_time=options.by_time)
+    if call.json:
+        call.document([_hit_row(hit) for hit in hits])
+    elif hits:
+        columns = (Column("time"), Column("source"), Column("title", wide=True))
+        call.table(
+            (*columns, Column("found", wide=True), Column("url", wide=True)),
+            ((_time(h.article), h.article.source, h.article.title, h.snippet, h.article.url) for h in hits),
+        )
+    else:
+        call.note("no article found")
+    return 0
+
+
+def show(call: Call) -> int:
+    """Show all that is stored of one article."""
+    with stored(call.settings) as storage:
+        article = _find(call, storage)
+        versions = storage.versions(article.canonical_url) if call.options.versions else None
+    if call.json:
+        row = article.as_row()
+        call.document(row if versions is None else {**row, "versions": [one.as_row() for one in versions]})
+        return 0
+    for name, value in article.as_row().items():
+        if name not in ("text", "extraction") and value not in (None, [], ""):
+            method = article.extraction.get(name)
+            shown = ", ".join(value) if isinstance(value, list) else value
+            call.text(f"{name:<20}{shown}" + (f"  [{method}]" if method else ""))
+    call.text(f"{'text by':<20}{article.extraction.get('text', '-')}, {len(article.text)} characters")
+    call.text("\n" + article.text)
+    for one in versions or ():
+        call.text(f"\n--- version {one.version}, fetched {iso(one.fetched_at)}: {one.title}\n\n{one.text}")
+    return 0
+
+
+def stories(call: Call) -> int:
+    """List stories: articles that tell the same thing."""
+    options = call.options
+    with stored(call.settings) as storage:
+        found = storage.stories(since=options.since, min_members=options.min_members, limit=options.limit)
+    if call.json:
+        call.document([_story_row(story) for story in found])
+    elif found:
+        columns = (Column("first"), Column("articles", "right"), Column("sites", wide=True))
+        call.table(
+            (*columns, Column("title", wide=True), Column("url", wide=True)),
+            (
+                (
+                    _time(s.members[0]),
+                    len(s.members),
+                    ", ".join(sorted(s.sources)),
+                    s.members[0].title,
+                    s.members[0].url,
+                )
+                for s in found
+            ),
+        )
+    else:
+        call.note(f"no story has {options.min_members} articles")
+    return 0
+
+
+def export(call: Call) -> int:
+    """Write articles to a file or to stdout; how many is said on stderr."""
+    path = None if str(call.options.output) == "-" else call.options.output
+    format_ = _export_format(call, path)
+    make_writer = writer_of(format_)  # what is missing is said before a file is touched
+    count = 0
+    with stored(call.settings) as storage, atomic_target(path) as stream:
+        writer = make_writer(stream, name=path.name if path else "")
+        for article in storage.iter_articles(_filter(call)):
+            writer.write(article)
+            count += 1
+        writer.close()
+    if call.json and path is not None:
+        call.document({"file": str(path), "format": format_.name, "articles": count})
+    call.note(f"{count} articles exported" + (f" to {path}" if path else ""))
+    return 0
+
+
+class Command(NewsbotCommand):
+    """See the module's text."""
+
+    summary = "Find, read and export the stored articles"
+    actions = (
+        Action(
+            "search",
+            "Find articles by words, in all their forms; best first",
+            search,
+            (
+                Argument("query", help='words; "a phrase", -without, title:word (use quotes around it all)'),
+                *WHICH,
+                Argument("--limit", type=positive, default=20, help="at most so many (20)"),
+                Argument("--by-time", action="store_true", help="newest first"),
+            ),
+        ),
+        Action(
+            "show",
+            "Show all that is stored of an article, and which method gave what",
+            show,
+            (
+                Argument("url", help="any address under which the article was seen"),
+                Argument("--versions", action="store_true", help="earlier versions too"),
+            ),
+        ),
+        Action(
+            "export",
+            "Write articles to a file or to stdout",
+            export,
+            (
+                Argument(
+                    "--format",
+                    type=one_of(*FORMATS),
+                    metavar="FORMAT",
+                    help=f"{', '.join(FORMATS)}; else by the file's name; else jsonl",
+                ),
+                Argument("-o", "--output", type=Path, metavar="FILE", help="replaced when all is written"),
+                *WHICH,
+            ),
+        ),
+        Action(
+            "stories",
+            "List stories: groups of articles that tell the same thing, the most recent first",
+            stories,
+            (
+                Argument("--since", metavar="DATE", type=moment, help="stories with articles since then"),
+                Argument("--min-members", metavar="N", type=positive, default=2, help="at least so many (2)"),
+                Argument("--limit", type=positive, default=50, help="at most so many (50)"),
+            ),
+        ),
+    )
+
+
+def _filter(call: Call) -> ArticleFilter:
+    options = call.options
+    if options.since and options.until and options.since >= options.until:
+        raise ArgumentError("--since is not before --until: nothing would match")
+    return ArticleFilter(
+        source=options.source and options.source.lower(),
+        language=options.language and options.language.lower(),
+        since=options.since,
+        until=options.until,
+    )
+
+
+def _find(call: Call, storage: Storage) -> Article:
+    url: str = call.options.url
+    try:
+        canonical = canonicalize(url, open_rules(call.settings).for_url(url).drop_query)
+    except ValueError as error:
+        raise ArgumentError(f"{url!r} is no address of a page ({error})") from error
+    article = storage.article(canonical)
+    if article is None:
+        raise UserError(
+            f"{url}: no article is stored under this address; scrapy why {url} tells what is known"
+        )
+    return article
+
+
+def _export_format(call: Call, path: Path | None) -> Format:
+    format_ = FORMATS[call.options.format] if call.options.format else format_of(path)
+    if path is None and format_.binary and sys.stdout.isatty():
+        raise ArgumentError(f"{format_.name} is not for terminals: give a file with -o")
+    if path is None and call.json and format_.name != "jsonl":
+        raise ArgumentError(
+            f"--json and --format {format_.name} contradict each other; leave one out or add -o FILE"
+        )
+    return format_
+
+
+def _hit_row(hit: Hit) -> dict[str, Any]:
+    row = hit.article.as_row()
+    del row["text"]
+    return {**row, "snippet": hit.snippet, "score": round(hit.score, 4)}
+
+
+def _story_row(story: Story) -> dict[str, Any]:
+    kept = ("url", "source", "title", "published_at", "fetched_at", "language", "duplicate_of")
+    members = [{name: value for name, value in one.as_row().items() if name in kept} for one in story.members]
+    return {"story": story.story, "sources": sorted(story.sources), "members": members}
+
+
+def _time(article: Article) -> str:
+    moment = article.published_at or article.fetched_at
+    if moment is None:
+        return "-"
+    day_only = article.published_at is not None and article.published_precision == "day"
+    return moment.astimezone(UTC).strftime("%Y-%m-%d" if day_only else "%Y-%m-%d %H:%M")
