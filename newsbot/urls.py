@@ -176,7 +176,10 @@ def site_of(host: str) -> str:
     name = name.partition(":")[0]
     if _is_address(name):
         return name
-    return _suffixes.extract_str(name).top_domain_under_public_suffix or name
+    found = _suffixes.extract_str(name)
+    if not found.suffix:  # the list's own last rule: an unknown top level is a suffix
+        return ".".join(name.rsplit(".", 2)[-2:])
+    return found.top_domain_under_public_suffix or name
 
 
 def is_asset(url: str) -> bool:

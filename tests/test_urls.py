@@ -1,0 +1,439 @@
+"""URLs: a table of cases that a person can read, and the properties that hold for all others."""
+
+from __future__ import annotations
+
+import string
+
+import ada_url
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from newsbot.urls import (
+    MAX_URL,
+    canonicalize,
+    fingerprint,
+    host_key,
+    is_asset,
+    path_and_query,
+    resolve,
+    site_of,
+)
+
+CASES = {
+    # scheme, host, port
+    "HTTP://Example.COM": "http://example.com/",
+    "https://example.com:443/a": "https://example.com/a",
+    "http://example.com:80/a": "http://example.com/a",
+    "https://example.com:80/a": "https://example.com:80/a",
+    "http://example.com:8080/a": "http://example.com:8080/a",
+    "http://example.com:/a": "http://example.com/a",
+    "http://example.com./a": "http://example.com/a",
+    "http://user:pa%40ss@example.com/a": "http://example.com/a",
+    "http://президент.рф/новости": "http://xn--d1abbgf6aiiy.xn--p1ai/%D0%BD%D0%BE%D0%B2%D0%BE%D1%81%D1%82%D0%B8",
+    "http://ПРЕЗИДЕНТ.РФ/": "http://xn--d1abbgf6aiiy.xn--p1ai/",
+    "https://straße.de/": "https://xn--strae-oqa.de/",
+    "http://[2001:DB8:0:0::1]:80/a": "http://[2001:db8::1]/a",
+    "http://[::1]:8000/": "http://[::1]:8000/",
+    "http://0x7f.1/a": "http://127.0.0.1/a",
+    "  http://example.com/a\n": "http://example.com/a",
+    "http://example.com/a\n/b": "http://example.com/a/b",
+    "http://exa\tmple.com/a": "http://example.com/a",
+    "http:\\\\example.com\\a": "http://example.com/a",
+    # dots and slashes
+    "http://example.com/a/./b/../c": "http://example.com/a/c",
+    "http://example.com/../../a": "http://example.com/a",
+    "http://example.com/a/%2E%2e/b": "http://example.com/b",
+    "http://example.com/a/b/..": "http://example.com/a/",
+    "http://example.com//a///b//": "http://example.com/a/b/",
+    "http://example.com/...": "http://example.com/...",
+    "http://example.com/a": "http://example.com/a",
+    "http://example.com/a/": "http://example.com/a/",
+    # fragments
+    "http://example.com/a#top": "http://example.com/a",
+    "http://example.com/a#!/news/5": "http://example.com/a",
+    "http://example.com/#?id=5": "http://example.com/",
+    # escapes
+    "http://example.com/%7euser/%61%2db": "http://example.com/~user/a-b",
+    "http://example.com/a%2fb%3fc": "http://example.com/a%2Fb%3Fc",
+    "http://example.com/%d0%bd": "http://example.com/%D0%BD",
+    "http://example.com/н": "http://example.com/%D0%BD",
+    "http://example.com/?q=н": "http://example.com/?q=%D0%BD",
+    "http://example.com/%ef%f0%e8": "http://example.com/%EF%F0%E8",
+    "http://example.com/?q=%EF%F0%E8%e2%e5%f2": "http://example.com/?q=%EF%F0%E8%E2%E5%F2",
+    "http://example.com/100%": "http://example.com/100%25",
+    "http://example.com/100%25": "http://example.com/100%25",
+    "http://example.com/%%36%39": "http://example.com/%2569",
+    "http://example.com/%zz?a=%4": "http://example.com/%25zz?a=%254",
+    "http://example.com/a b?c d": "http://example.com/a%20b?c%20d",
+    "http://example.com/?q=a+b": "http://example.com/?q=a+b",
+    "http://example.com/a|b'c": "http://example.com/a|b'c",
+    # default documents
+    "http://example.com/index.html": "http://example.com/",
+    "http://example.com/news/Index.HTM": "http://example.com/news/",
+    "http://example.com/index.php?id=5": "http://example.com/?id=5",
+    "http://example.com/a/Default.aspx?x": "http://example.com/a/?x",
+    "http://example.com/index.html/a": "http://example.com/index.html/a",
+    "http://example.com/index.php/news/5": "http://example.com/index.php/news/5",
+    "http://example.com/my-index.html": "http://example.com/my-index.html",
+    # queries
+    "http://example.com/a?": "http://example.com/a",
+    "http://example.com/a?#x": "http://example.com/a",
+    "http://example.com/a?b": "http://example.com/a?b",
+    "http://example.com/a?b=&c": "http://example.com/a?b=&c",
+    "http://example.com/a?z=1&a=2&z=0": "http://example.com/a?z=1&a=2&z=0",
+    "http://example.com/a?&&b=1&&": "http://example.com/a?b=1",
+    "http://example.com/a?=&b": "http://example.com/a?=&b",
+    "http://example.com/a?b=http://c/?d=e": "http://example.com/a?b=http://c/?d=e",
+    "http://example.com/a?b=//c/../d": "http://example.com/a?b=//c/../d",
+    # tracking and sessions
+    "http://example.com/a?utm_source=x&id=5&utm_medium=y": "http://example.com/a?id=5",
+    "http://example.com/a?UTM_Source=x": "http://example.com/a",
+    "http://example.com/a?utm%5Fsource=x": "http://example.com/a",
+    "http://example.com/a?id=5&amp;utm_source=x": "http://example.com/a?id=5",
+    "http://example.com/a?fbclid=1&gclid=2&yclid=3&ysclid=4&_openstat=5": "http://example.com/a",
+    "http://example.com/a?at_medium=1&at_campaign=2&xtor=3": "http://example.com/a",
+    "http://example.com/a?mc_cid=1&mc_eid=2&igshid=3&fbclid": "http://example.com/a",
+    "http://example.com/a?PHPSESSID=1&b=2": "http://example.com/a?b=2",
+    "http://example.com/a?bsessionid=1": "http://example.com/a",
+    "http://example.com/a?sid=12": "http://example.com/a?sid=12",
+    "http://example.com/a?sid=0123456789abcdef0123456789abcdef": "http://example.com/a",
+    "http://example.com/a?format=x&date=1&at=2": "http://example.com/a?format=x&date=1&at=2",
+    "http://example.com/a?utmost=1": "http://example.com/a?utmost=1",
+    "http://example.com/a;jsessionid=1A2B?b": "http://example.com/a?b",
+    "http://example.com/a;JSESSIONID=1A2B.node/c": "http://example.com/a/c",
+    "http://example.com/a;jsession%69d=1": "http://example.com/a",
+    "http://example.com/x/..;jsessionid=1/b": "http://example.com/b",
+    "http://example.com/index.jsp;jsessionid=1": "http://example.com/",
+    "http://example.com/a;v=1": "http://example.com/a;v=1",
+    "http://example.com/a;v=1;jsessionid=2;w=3": "http://example.com/a;v=1;w=3",
+    "http://example.com/a;jsessionidea": "http://example.com/a;jsessionidea",
+}
+
+
+@pytest.mark.parametrize(("url", "canonical"), CASES.items())
+def test_canonical_form(url: str, canonical: str) -> None:
+    assert canonicalize(url) == canonical
+
+
+@pytest.mark.parametrize(
+    ("url", "keys", "canonical"),
+    [
+        ("http://e.com/?from=a&id=1", ("from",), "http://e.com/?id=1"),
+        ("http://e.com/?From=a&id=1", ("FROM",), "http://e.com/?id=1"),
+        ("http://e.com/?from=a&fromage=1", ("from",), "http://e.com/?fromage=1"),
+        ("http://e.com/?lmd_a=a&lmd_b&id=1", ("lmd_*",), "http://e.com/?id=1"),
+        ("http://e.com/?a&b=1", ("*",), "http://e.com/"),
+    ],
+)
+def test_a_rule_drops_more_keys(url: str, keys: tuple[str, ...], canonical: str) -> None:
+    assert canonicalize(url, keys) == canonical
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        " ",
+        "example.com/a",
+        "//example.com/a",
+        "/a",
+        "#",
+        "mailto:a@example.com",
+        "javascript:void(0)",
+        "ftp://example.com/",
+        "file:///etc/passwd",
+        "data:text/html,x",
+        "http://",
+        "http://:80/",
+        "http://./",
+        "http://a..b/",
+        "http://.a/",
+        "http://a../",
+        "http://ex ample.com/",
+        "http://example.com:99999/",
+        "http://[::1/",
+        "http://1.2.3.400/",
+        "http://exa%00mple.com/",
+        f"http://{'a.' * 130}com/",
+        "http://example.com/\ud800",
+        "http://\ud800/",
+        "http://example.com/" + "a" * MAX_URL,
+        "http://example.com/" + "я" * (MAX_URL // 4),
+    ],
+)
+def test_garbage_is_refused_with_a_readable_text(url: str) -> None:
+    with pytest.raises(ValueError, match=r"no absolute http\(s\) URL|no usable host name|too long") as caught:
+        canonicalize(url)
+    assert len(str(caught.value)) < 700
+    str(caught.value).encode("ascii")
+
+
+def test_a_url_at_the_limit_is_taken() -> None:
+    url = "http://example.com/" + "a" * (MAX_URL - 19)
+    assert canonicalize(url) == url
+    with pytest.raises(ValueError, match="too long"):
+        canonicalize(url + "a")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("http://example.com/a", "https://example.com/a", True),
+        ("http://example.com/a", "https://www.example.com/a", True),
+        ("http://example.com:8080/a", "http://www.example.com:8080/a", True),
+        ("http://example.com/a", "http://example.com/a/", False),
+        ("http://example.com/a", "http://m.example.com/a", False),
+        ("http://example.com/a", "http://example.com:8080/a", False),
+        ("http://www.ru/", "http://ru/", False),
+        ("http://example.com/a?b", "http://example.com/a?b=", False),
+        ("http://example.com/A", "http://example.com/a", False),
+    ],
+)
+def test_fingerprints_join_what_is_one_page(one: str, other: str, same: bool) -> None:
+    assert (fingerprint(canonicalize(one)) == fingerprint(canonicalize(other))) is same
+
+
+def test_fingerprints_never_change() -> None:
+    """They are keys of data on people's disks."""
+    assert fingerprint("https://www.example.com/a?b=1").hex() == "8082b8058ebcc705ee3b118ccf760855"
+
+
+@pytest.mark.parametrize(
+    ("url", "key"),
+    [
+        ("https://WWW.Example.com/a", "www.example.com"),
+        ("https://u:p@example.com:443/a", "example.com"),
+        ("https://example.com:80/", "example.com:80"),
+        ("http://example.com.:8080/", "example.com:8080"),
+        ("http://кремль.рф/", "xn--e1ajeds9e.xn--p1ai"),
+        ("http://[::1]:80/", "[::1]"),
+        ("http://[::1]:81/", "[::1]:81"),
+    ],
+)
+def test_host_key(url: str, key: str) -> None:
+    assert host_key(url) == key
+
+
+@pytest.mark.parametrize(
+    ("base", "href", "url"),
+    [
+        ("http://e.com/a/b", "c?d#e", "http://e.com/a/c?d#e"),
+        ("http://e.com/a/b", "../c", "http://e.com/c"),
+        ("http://e.com/a/b", "/c", "http://e.com/c"),
+        ("http://e.com/a/b", "//f.com/c", "http://f.com/c"),
+        ("https://e.com/a/b", "?x=1", "https://e.com/a/b?x=1"),
+        ("https://e.com/a/b", "", "https://e.com/a/b"),
+        ("https://e.com/a/b", "https:c", "https://e.com/a/c"),
+        ("https://e.com/a/b", " \n/c\t ", "https://e.com/c"),
+        ("https://e.com/a/b", "\\c", "https://e.com/c"),
+        ("https://e.com/a/b", "новость", "https://e.com/a/%D0%BD%D0%BE%D0%B2%D0%BE%D1%81%D1%82%D1%8C"),
+        ("https://e.com/a?x=1&y=2", "?a=1&b=2", "https://e.com/a?a=1&b=2"),
+        ("https://e.com/", "mailto:a@e.com", None),
+        ("https://e.com/", "javascript:void(0)", None),
+        ("https://e.com/", "tel:1", None),
+        ("https://e.com/", "http://", None),
+        ("https://e.com/", "http://a b/", None),
+        ("https://e.com/", "\ud800", None),
+        ("https://e.com/", "data:image/png;base64," + "A" * MAX_URL, None),
+        ("nonsense", "a", None),
+        ("nonsense", "http://e.com/", None),
+    ],
+)
+def test_resolve(base: str, href: str, url: str | None) -> None:
+    assert resolve(base, href) == url
+
+
+@pytest.mark.parametrize(
+    ("url", "seen"),
+    [
+        ("https://e.com", "/"),
+        ("https://e.com/a/b.html?c=d&utm_source=x#f", "/a/b.html?c=d"),
+        ("https://e.com:81/?a", "/?a"),
+        ("https://e.com//a/%d0%bd", "/a/%D0%BD"),
+    ],
+)
+def test_path_and_query(url: str, seen: str) -> None:
+    assert path_and_query(url) == seen
+
+
+@pytest.mark.parametrize(
+    ("host", "site"),
+    [
+        ("www.bbc.co.uk", "bbc.co.uk"),
+        ("news.bbc.co.uk:8080", "bbc.co.uk"),
+        ("bbc.co.uk", "bbc.co.uk"),
+        ("co.uk", "co.uk"),
+        ("lenta.ru", "lenta.ru"),
+        ("m.lenta.ru.", "lenta.ru"),
+        ("www.fontanka.spb.ru", "fontanka.spb.ru"),
+        ("somebody.blogspot.com", "somebody.blogspot.com"),
+        ("news.xn--d1abbgf6aiiy.xn--p1ai", "xn--d1abbgf6aiiy.xn--p1ai"),
+        ("WWW.Example.COM", "example.com"),
+        ("a.b.unheard-of", "b.unheard-of"),
+        ("localhost", "localhost"),
+        ("localhost:8000", "localhost"),
+        ("127.0.0.1", "127.0.0.1"),
+        ("127.0.0.1:80", "127.0.0.1"),
+        ("[::1]", "[::1]"),
+        ("[2001:db8::1]:8080", "[2001:db8::1]"),
+        ("", ""),
+    ],
+)
+def test_site_of(host: str, site: str) -> None:
+    assert site_of(host) == site
+
+
+@pytest.mark.parametrize(
+    ("url", "asset"),
+    [
+        ("https://e.com/a.jpg", True),
+        ("https://e.com/a.JPG?w=100#x", True),
+        ("https://e.com/report.pdf", True),
+        ("https://e.com/a/style.min.css", True),
+        ("https://e.com/a.mp3", True),
+        ("https://e.com/a.html", False),
+        ("https://e.com/a", False),
+        ("https://e.com/jpg", False),
+        ("https://e.com/a.jpg/", False),
+        ("https://e.com/get.php?file=a.jpg", False),
+        ("https://e.com/a#b.jpg", False),
+        ("https://news.zip", False),
+        ("https://news.zip/", False),
+        ("https://e.com/feed.xml", False),
+        ("https://e.com/feed.json", False),
+        ("https://e.com/sitemap.xml.gz", False),
+        ("/a.png", True),
+        ("", False),
+    ],
+)
+def test_is_asset(url: str, asset: bool) -> None:
+    assert is_asset(url) is asset
+
+
+# --- properties
+
+_labels = st.text(string.ascii_letters + string.digits + "-яфß_", min_size=1, max_size=8)
+_hosts = st.one_of(
+    st.lists(_labels, min_size=1, max_size=4).map(".".join),
+    st.sampled_from(["[::1]", "127.0.0.1", "0x7f.1", "1.2", "xn--p1ai", "e.com.", "президент.рф"]),
+)
+_pieces = st.one_of(
+    st.sampled_from(
+        [
+            *(
+                "/",
+                "//",
+                ".",
+                "..",
+                "%2e",
+                "%2E%2e",
+                "%",
+                "%25",
+                "%%36%39",
+                "%ef",
+                "%C0%AF",
+                ";",
+                ";jsessionid=",
+                "?",
+            ),
+            *(
+                ";jsession%69d",
+                "&",
+                "=",
+                "amp;",
+                "utm_",
+                "utm%5f",
+                "sid",
+                "index.html",
+                "Default.asp",
+                "#",
+                "#!",
+                "@",
+            ),
+            *(
+                "\\",
+                ":",
+                "|",
+                " ",
+                "\t",
+                "я",
+                "'",
+                '"',
+                "<",
+                "\x00",
+                "\u00ad",
+                "\u3002",
+                "+",
+                "*",
+                "~",
+                "^",
+                "`",
+                "{",
+            ),
+        ]
+    ),
+    st.text(max_size=4),
+)
+_tails = st.lists(_pieces, max_size=14).map("".join)
+urls = st.builds(
+    "{}://{}{}{}/{}".format,
+    st.sampled_from(["http", "https", "HTTP", "HttpS"]),
+    st.sampled_from(["", "user@", "u:p@", "a%40b:@"]),
+    _hosts,
+    st.sampled_from(["", ":80", ":443", ":8080", ":"]),
+    _tails,
+)
+
+
+def _canonical(url: str) -> str | None:
+    try:
+        return canonicalize(url)
+    except ValueError:
+        return None
+
+
+@settings(max_examples=1000)
+@given(st.one_of(urls, urls, urls, st.text()))
+@example("http://h/..;jsessionid=/;jsessionid")
+@example("http://h/index.php;jsessionid=/index.php")
+def test_the_canonical_form_is_a_fixed_point_and_valid(url: str) -> None:
+    canonical = _canonical(url)
+    if canonical is None:
+        return
+    assert canonicalize(canonical) == canonical
+    assert ada_url.normalize_url(canonical) == canonical
+    assert canonical.isascii()
+    assert len(canonical) <= MAX_URL
+    assert host_key(canonical) == host_key(url)
+    assert path_and_query(url) == canonical[canonical.index("/", 8) :]
+    assert len(fingerprint(canonical)) == 16
+
+
+@given(urls, st.lists(st.sampled_from(["a", "B", "utm_*", "*", "я", ""])).map(tuple))
+def test_dropping_keys_is_idempotent(url: str, keys: tuple[str, ...]) -> None:
+    if _canonical(url) is not None:
+        once = canonicalize(url, keys)
+        assert canonicalize(once, keys) == once
+
+
+@given(st.lists(st.integers(0, 255), min_size=1, max_size=12))
+def test_escaped_bytes_of_any_encoding_mean_the_same_afterwards(values: list[int]) -> None:
+    """Such as cp1251, which is no valid UTF-8: byte for byte what the site wrote."""
+    from urllib.parse import unquote_to_bytes
+
+    written = "".join(f"%{value:02x}" for value in values)
+    canonical = canonicalize(f"http://example.com/x?q={written}")
+    assert unquote_to_bytes(canonical.partition("?q=")[2]) == bytes(values)
+
+
+@given(st.one_of(urls, st.text()), st.one_of(_tails, st.text(), urls))
+def test_resolve_never_raises(base: str, href: str) -> None:
+    url = resolve(base, href)
+    assert url is None or ada_url.check_url(url)
+
+
+@given(st.text())
+def test_site_and_asset_never_raise(text: str) -> None:
+    site_of(text)
+    is_asset(text)
