@@ -141,7 +141,8 @@ class NewsbotCommand(ScrapyCommand):
             self.exitcode = self._run(args, opts, settings) or 0
             sys.stdout.flush()
         except ArgumentError as error:
-            self.exitcode = _complain(f"scrapy {self.name}: {error}", USAGE)
+            text = "\n".join(f"scrapy {self.name}: {line}" for line in str(error).splitlines())
+            self.exitcode = _complain(text, USAGE)
         except UserError as error:
             self.exitcode = _complain(str(error), FAULT)
         except KeyboardInterrupt:

@@ -1,0 +1,214 @@
+"""``scrapy sources``: how each site and each of its feeds, sitemaps and sections does."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from newsbot.backends import open_rules
+from newsbot.cli import Action, Argument, Call, NewsbotCommand, did_you_mean
+from newsbot.clock import iso, utc
+from newsbot.errors import ArgumentError
+from newsbot.figures import percent, share
+from newsbot.health import Health, health
+from newsbot.items import Kind
+from newsbot.reading import stored
+from newsbot.rules import RuleSet
+from newsbot.rules.schema import Rule
+from newsbot.storage.base import ArticleFilter, SiteRecord, SourceRecord, Storage
+from newsbot.terminal import Column, when
+from newsbot.urls import canonicalize
+
+SITE_COLUMNS = (
+    Column("site"),
+    Column("articles", "right"),
+    Column("useful", "right"),
+    Column("last article", "right"),
+    Column("duplicates", "right"),
+    Column("unchanged", "right"),
+    Column("errors", "right"),
+    Column("last error"),
+    Column("sources", wide=True),
+)
+SOURCE_COLUMNS = (
+    Column("kind"),
+    Column("polls", "right"),
+    Column("unchanged", "right"),
+    Column("new links", "right"),
+    Column("last new", "right"),
+    Column("last poll", "right"),
+    Column("next poll", "right"),
+    Column("health"),
+    Column("source", wide=True),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """One site with its sources."""
+
+    domain: str
+    articles: int
+    record: SiteRecord
+    sources: Sequence[SourceRecord]
+
+    def counter(self, name: str) -> int:
+        """A counter over all crawls."""
+        return int(self.record.counters.get(name, 0))
+
+    @property
+    def useful_share(self) -> float | None:
+        """Pages that held an article, in fetched pages outside feeds, sitemaps and sections."""
+        return share(self.counter("article_pages"), self.counter("pages"))
+
+
+def sources(call: Call) -> int:
+    """Print both tables, of all sites or of one."""
+    rules = open_rules(call.settings)
+    now = time.time()
+    with stored(call.settings) as storage:
+        sites = list(_sites(storage, rules, call.options.domain))
+    if call.json:
+        call.document(
+            {
+                "sites": [_site_document(site, now) for site in sites],
+                "sources": [_source_document(one, now) for site in sites for one in site.sources],
+            }
+        )
+        return 0
+    call.table(SITE_COLUMNS, (_site_row(site, now) for site in sites))
+    call.text()
+    call.table(SOURCE_COLUMNS, (_source_row(one, now) for site in sites for one in site.sources))
+    return 0
+
+
+class Command(NewsbotCommand):
+    """See the module's text."""
+
+    summary = "Show how sites and their feeds, sitemaps and sections do"
+    actions = (
+        Action(
+            "",
+            "Show articles, useful share, polls, errors and health of each site and each source",
+            sources,
+            (Argument("domain", nargs="?", metavar="DOMAIN", help="only this site"),),
+        ),
+    )
+
+
+def _sites(storage: Storage, rules: RuleSet, domain: str | None) -> Iterator[Site]:
+    records = storage.sites()
+    polled: dict[str, list[SourceRecord]] = defaultdict(list)
+    for record in storage.sources():
+        polled[record.source].append(record)
+    known = sorted({*records, *polled, *(rule.domain for rule in rules)})
+    for one in [_chosen(domain, known, rules)] if domain else known:
+        rule = rules.get(one)
+        never = never_polled(rule, polled[one]) if rule else []
+        yield Site(
+            domain=one,
+            articles=storage.count_articles(ArticleFilter(source=one)),
+            record=records.get(one) or SiteRecord(source=one),
+            sources=[*sorted(polled[one], key=lambda record: (record.kind, record.url)), *never],
+        )
+
+
+def _chosen(domain: str, known: Sequence[str], rules: RuleSet) -> str:
+    rule = rules.get(domain)
+    chosen = rule.domain if rule else domain.lower()
+    if chosen not in known:
+        hint = did_you_mean(chosen, known)
+        raise ArgumentError(f"{domain!r} is no site of the rules or the data{hint}")
+    return chosen
+
+
+def never_polled(rule: Rule, polled: Iterable[SourceRecord]) -> list[SourceRecord]:
+    """Return empty records for the sources that a rule names and nothing has fetched yet."""
+    seen = {canonicalize(record.url, rule.drop_query) for record in polled}
+    named = (
+        (Kind.FEED, rule.feeds),
+        (Kind.SITEMAP, rule.sitemaps),
+        (Kind.SECTION, (*rule.sections, *rule.seeds)),
+    )
+    return [
+        SourceRecord(url=url, source=rule.domain, kind=kind)
+        for kind, urls in named
+        for url in dict.fromkeys(urls)
+        if canonicalize(url, rule.drop_query) not in seen
+    ]
+
+
+def _site_row(site: Site, now: float) -> tuple[object, ...]:
+    states = Counter(health(one, now) for one in site.sources)
+    return (
+        site.domain,
+        site.articles,
+        percent(site.useful_share),
+        when(site.record.last_article, now),
+        site.counter("duplicates"),
+        site.counter("unchanged"),
+        site.counter("errors"),
+        site.record.last_error,
+        ", ".join(f"{states[state]} {state}" for state in Health if states[state]),
+    )
+
+
+def _source_row(one: SourceRecord, now: float) -> tuple[object, ...]:
+    return (
+        one.kind,
+        one.polls,
+        percent(share(one.unchanged, one.polls)),
+        one.new_links,
+        when(one.last_new, now),
+        when(one.last_poll, now),
+        when(one.next_due, now),
+        health_text(one, now),
+        one.url,
+    )
+
+
+def health_text(one: SourceRecord, now: float) -> str:
+    """Return the health with what stands behind a failure."""
+    state = health(one, now)
+    if state is not Health.FAILING:
+        return state.value
+    since = "" if one.failing_since is None else f" since {when(one.failing_since, now)}"
+    return f"{state}{since}: {one.last_error or 'unknown'}, {one.failures} times"
+
+
+def _site_document(site: Site, now: float) -> dict[str, Any]:
+    return {
+        "site": site.domain,
+        "articles": site.articles,
+        "useful_share": site.useful_share,
+        "last_article": _iso(site.record.last_article),
+        "last_error": site.record.last_error,
+        "last_error_at": _iso(site.record.last_error_at),
+        "counters": site.record.counters,
+        "health": dict(Counter(health(one, now).value for one in site.sources)),
+    }
+
+
+def _source_document(one: SourceRecord, now: float) -> dict[str, Any]:
+    return {
+        "source": one.source,
+        "url": one.url,
+        "kind": one.kind.value,
+        "health": health(one, now).value,
+        "polls": one.polls,
+        "unchanged_share": share(one.unchanged, one.polls),
+        "new_links": one.new_links,
+        "last_new": _iso(one.last_new),
+        "last_poll": _iso(one.last_poll),
+        "next_poll": _iso(one.next_due),
+        "failures": one.failures,
+        "failing_since": _iso(one.failing_since),
+        "last_error": one.last_error,
+    }
+
+
+def _iso(seconds: float | None) -> str | None:
+    return None if seconds is None else iso(utc(seconds))

@@ -1,0 +1,243 @@
+"""``scrapy why URL``: where a URL was found, how it was judged, fetched, stored or dropped, when due."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from typing import Any
+
+from newsbot.backends import data_file, open_rules
+from newsbot.cli import Action, Argument, Call, NewsbotCommand
+from newsbot.clock import iso, utc
+from newsbot.errors import ArgumentError, DataUnavailable
+from newsbot.explain import Explanation, explain
+from newsbot.items import Article, PageRecord
+from newsbot.reading import queued, stored
+from newsbot.terminal import when
+
+STATES = {
+    "pending": "waits to be fetched",
+    "leased": "is being fetched now",
+    "done": "was fetched",
+    "aside": "failed too often: set aside, never fetched again unless added by hand",
+}
+
+
+def why(call: Call) -> int:
+    """Tell the story of a URL, also of one never seen."""
+    now = time.time()
+    with ExitStack() as stack:
+        storage = frontier = None
+        if call.settings.get("MONGO_URI") or call.settings.get("REDIS_URL") or _has_data(call):
+            storage = stack.enter_context(stored(call.settings))
+            frontier = stack.enter_context(queued(call.settings))
+        try:
+            story = explain(call.options.url, open_rules(call.settings), storage, frontier, now=now)
+        except ValueError as error:
+            raise ArgumentError(f"{call.options.url!r} is no address of a page ({error})") from error
+    if call.json:
+        call.document(document(story))
+    else:
+        for line in lines(story, now):
+            call.text(line)
+        if storage is None:
+            call.note(f"{data_file(call.settings)}: nothing has been crawled yet; run: scrapy crawl news")
+    return 0
+
+
+class Command(NewsbotCommand):
+    """See the module's text."""
+
+    summary = "Tell the whole story of one URL"
+    actions = (
+        Action(
+            "",
+            "Tell where a URL was found, how it was judged, fetched, stored or dropped, and when it is due",
+            why,
+            (Argument("url", metavar="URL", help="absolute; no request is made"),),
+        ),
+    )
+
+
+def _has_data(call: Call) -> bool:
+    try:
+        return data_file(call.settings).exists()
+    except OSError as error:
+        raise DataUnavailable(f"{data_file(call.settings)}: cannot be read ({error.strerror})") from error
+
+
+def lines(story: Explanation, now: float) -> Iterator[str]:
+    """Yield the story as lines for people."""
+    yield _line("url", story.url)
+    if story.canonical_url != story.url:
+        yield _line("canonical", story.canonical_url)
+    yield _line(
+        "site", f"{story.rule.domain} (rule: {story.rule.file if story.has_rule else 'none, defaults hold'})"
+    )
+    yield from _judgement_lines(story)
+    yield from _frontier_lines(story, now)
+    yield from _page_lines(story.page, now)
+    yield from _article_lines(story)
+    if story.page is not None and story.page.history:
+        yield ""
+        yield from map(_event_line, story.page.history)
+
+
+def _judgement_lines(story: Explanation) -> Iterator[str]:
+    match, judgement = story.match, story.judgement
+    if match.denied:
+        yield _line("rule says", f"deny, by {match.pattern}")
+    elif match.kind is not None:
+        yield _line("rule says", f"{match.kind}, by {match.pattern or 'its own list of sources'}")
+    else:
+        yield _line("rule says", "nothing of this URL")
+    verdict = f"fetched as {judgement.kind}" if judgement.accepted else "not fetched"
+    yield _line("a link to it", f"is {verdict}: {judgement.reason}, priority {judgement.priority:.2f}")
+
+
+def _frontier_lines(story: Explanation, now: float) -> Iterator[str]:
+    if story.known is None:
+        yield _line("queue", "never queued" if story.page is None else "not in the queue")
+        return
+    yield _line("queue", f"{story.known.state}: {STATES.get(story.known.state, '')}")
+    if story.known.next_due is not None:
+        yield _line("next due", _moment(story.known.next_due, now))
+    if story.entry is not None:
+        yield _line(
+            "queued as", f"{story.entry.kind}, priority {story.entry.priority:.2f}, depth {story.entry.depth}"
+        )
+        if story.entry.data.get("why"):
+            yield _line("because", str(story.entry.data["why"]))
+
+
+def _page_lines(page: PageRecord | None, now: float) -> Iterator[str]:
+    if page is None:
+        yield _line("page", "never seen")
+        return
+    status = "" if page.http_status is None else f", HTTP {page.http_status}"
+    yield _line("page", f"{page.kind}, {page.state}{status}")
+    yield _line("first seen", _moment(page.first_seen, now))
+    if page.last_fetched is not None:
+        counts = f"{page.checks} times, changed {page.changes}, failed {page.failures} in a row"
+        yield _line("last fetched", f"{_moment(page.last_fetched, now)}; {counts}")
+    validators = (("etag", page.etag), ("last-modified", page.last_modified), ("type", page.content_type))
+    for name, value in validators:
+        if value:
+            yield _line(name, value)
+    for referrer in page.referrers:
+        yield _line("linked from", referrer)
+    if page.referrer_count > len(page.referrers):
+        yield _line("linked from", f"{page.referrer_count - len(page.referrers)} more")
+
+
+def _article_lines(story: Explanation) -> Iterator[str]:
+    article = story.article
+    if article is None:
+        yield _line("article", "none stored" + _why_not(story.page))
+        return
+    if story.same_text_as:
+        yield _line("article", f"same text as {story.same_text_as}")
+    yield _line("article", f"{article.title} (version {article.version} of {story.versions})")
+    yield _line("published", f"{iso(article.published_at) or '-'} (by {article.published_source or '-'})")
+    if article.duplicate_of:
+        yield _line("near copy of", article.duplicate_of)
+    for member in story.story:
+        yield _line("same story", f"{member.url} ({member.source})")
+
+
+def _why_not(page: PageRecord | None) -> str:
+    """Return the last reason that the page's history gives."""
+    for event in reversed(page.history if page else []):
+        if event.get("event") in ("dropped", "not_an_article", "no_page", "unreadable", "fault"):
+            reason = event.get("reason") or event.get("cause") or event.get("error")
+            return f": {event['event'].replace('_', ' ')} ({reason})"
+    return ""
+
+
+def _event_line(event: Mapping[str, Any]) -> str:
+    details = [
+        f"{name}={_shown(name, value)}"
+        for name, value in event.items()
+        if name not in ("at", "event") and value is not None
+    ]
+    at = event.get("at")
+    time_text = utc(at).strftime("%Y-%m-%d %H:%M:%S") if isinstance(at, int | float) else "-"
+    return f"{time_text}  {event.get('event', '?'):<15} {' '.join(details)}".rstrip()
+
+
+def _shown(name: str, value: object) -> object:
+    if name == "next_due" and isinstance(value, int | float):
+        return iso(utc(value))
+    return value
+
+
+def _line(name: str, value: str) -> str:
+    return f"{name:<14}{value}"
+
+
+def _moment(seconds: float, now: float) -> str:
+    return f"{utc(seconds).strftime('%Y-%m-%d %H:%M:%S')} ({when(seconds, now)})"
+
+
+def document(story: Explanation) -> dict[str, Any]:
+    """Return the story as one JSON document."""
+    return {
+        "url": story.url,
+        "canonical_url": story.canonical_url,
+        "fingerprint": story.fingerprint.hex(),
+        "host": story.host,
+        "site": story.rule.domain,
+        "rule": story.rule.file if story.has_rule else None,
+        "match": {
+            "kind": story.match.kind,
+            "denied": story.match.denied,
+            "pattern": None if story.match.pattern is None else str(story.match.pattern),
+        },
+        "judgement": {
+            "kind": story.judgement.kind,
+            "accepted": story.judgement.accepted,
+            "priority": story.judgement.priority,
+            "reason": story.judgement.reason,
+        },
+        "queue": _queue_document(story),
+        "page": _page_document(story.page),
+        "article": None if story.article is None else _article_document(story.article),
+        "versions": story.versions,
+        "same_text_as": story.same_text_as,
+        "story": [_article_document(member) for member in story.story],
+    }
+
+
+def _queue_document(story: Explanation) -> dict[str, Any] | None:
+    if story.known is None:
+        return None
+    entry = story.entry
+    return {
+        "state": story.known.state,
+        "next_due": _iso(story.known.next_due),
+        "last_fetched": _iso(story.known.last_fetched),
+        "priority": entry.priority if entry else None,
+        "depth": entry.depth if entry else None,
+        "data": entry.data if entry else None,
+    }
+
+
+def _page_document(page: PageRecord | None) -> dict[str, Any] | None:
+    if page is None:
+        return None
+    times = ("first_seen", "last_fetched", "last_full_fetch", "next_due")
+    hidden = ("fingerprint", "history", *times)
+    document = {name: getattr(page, name) for name in page.__dataclass_fields__ if name not in hidden}
+    document |= {name: _iso(getattr(page, name)) for name in times}
+    document["history"] = [{**event, "at": _iso(event.get("at"))} for event in page.history]
+    return document
+
+
+def _article_document(article: Article) -> dict[str, Any]:
+    kept = ("url", "canonical_url", "source", "title", "published_at", "version", "story", "duplicate_of")
+    return {name: value for name, value in article.as_row().items() if name in kept}
+
+
+def _iso(seconds: float | None) -> str | None:
+    return None if seconds is None else iso(utc(seconds))

@@ -1,0 +1,88 @@
+"""The whole story of one URL, put together from rules, frontier and storage. Asks nobody on the network."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from newsbot.clock import utc
+from newsbot.frontier.base import Entry, Frontier, Known
+from newsbot.items import Article, Link, PageRecord, Where
+from newsbot.ranking import Judgement, judge
+from newsbot.rules import RuleSet
+from newsbot.rules.match import Match, classify
+from newsbot.rules.schema import Rule
+from newsbot.storage.base import ArticleFilter, Storage
+from newsbot.urls import canonicalize, fingerprint, host_key
+
+MAX_MEMBERS = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """What is known of one URL. Everything may be missing except how it is named and judged."""
+
+    url: str
+    canonical_url: str
+    fingerprint: bytes
+    host: str
+    rule: Rule
+    has_rule: bool
+    """False: no rule file covers the site, the defaults hold."""
+    match: Match
+    judgement: Judgement
+    """What newsbot would do with a plain link to the URL now."""
+    page: PageRecord | None = None
+    known: Known | None = None
+    entry: Entry | None = None
+    article: Article | None = None
+    versions: int = 0
+    story: Sequence[Article] = ()
+    """Other members of the article's story."""
+
+    @property
+    def same_text_as(self) -> str | None:
+        """The canonical URL that holds this URL's text, if it is another one."""
+        if self.article is None or self.article.canonical_url == self.canonical_url:
+            return None
+        return self.article.canonical_url
+
+
+def explain(
+    url: str, rules: RuleSet, storage: Storage | None, frontier: Frontier | None, *, now: float
+) -> Explanation:
+    """Return the story of ``url``; storage and frontier are None where nothing has been crawled.
+
+    ``now`` in POSIX seconds. Raises ``ValueError`` for what is no absolute http(s) URL.
+    """
+    rule = rules.for_url(url)
+    canonical = canonicalize(url, rule.drop_query)
+    key = fingerprint(canonical)
+    page = storage.pages([key]).get(key) if storage else None
+    article = storage.article(canonical) if storage else None
+    link = Link(url=url, where=Where.BODY)
+    return Explanation(
+        url=url,
+        canonical_url=canonical,
+        fingerprint=key,
+        host=host_key(url),
+        rule=rule,
+        has_rule=rules.get(rule.domain) is not None,
+        match=classify(rule, canonical),
+        judgement=judge(link, rule, depth=page.depth if page else 1, now=utc(now)),
+        page=page,
+        known=frontier.known([key]).get(key) if frontier else None,
+        entry=frontier.entry(key) if frontier else None,
+        article=article,
+        versions=len(storage.versions(article.canonical_url)) if storage and article else 0,
+        story=_others(storage, article) if storage and article else (),
+    )
+
+
+def _others(storage: Storage, article: Article) -> Sequence[Article]:
+    if article.story is None:
+        return ()
+    members = storage.iter_articles(ArticleFilter(story=article.story))
+    others = (member for member in members if member.canonical_url != article.canonical_url)
+    return tuple(islice(others, MAX_MEMBERS))
