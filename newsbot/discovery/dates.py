@@ -1,0 +1,163 @@
+"""Publication times as feeds and sitemaps write them.
+
+Read are RFC 822/2822 (with two-digit years, old and missing zones, month names of several
+languages), RFC 3339, W3C-DTF also in part, asctime, ``31.12.2024 23:59`` and POSIX seconds.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
+
+EARLIEST = datetime(1990, 1, 1, tzinfo=UTC)
+"""Nothing on the web is older; such dates are defaults (1900, 1970) or faults."""
+AHEAD = timedelta(days=1)
+"""How far in the future a date may lie: clocks and zones are wrong, but not by more."""
+
+_MAX_LENGTH = 100
+
+_MONTHS = {
+    name: number
+    for number, names in enumerate(
+        (
+            "jan янв січ ene gen sty oca",
+            "feb фев лют fév fev lut şub",
+            "mar мар бер mär mrz maa",
+            "apr апр кві avr abr kwi nis",
+            "may мая май тра mai mag maj mei",
+            "jun июн чер juin giu cze haz",
+            "jul июл лип juil lug lip tem",
+            "aug авг сер aoû aou ago sie ağu",
+            "sep сен вер set wrz eyl",
+            "oct окт жов okt ott out paź eki",
+            "nov ноя лис lis kas",
+            "dec дек гру dez dic déc gru ara",
+        ),
+        start=1,
+    )
+    for name in names.split()
+}
+_HOURS = {
+    "ut": 0.0, "utc": 0.0, "gmt": 0.0, "z": 0.0, "wet": 0.0, "west": 1.0, "bst": 1.0, "cet": 1.0, "met": 1.0,
+    "mez": 1.0, "cest": 2.0, "mest": 2.0, "mesz": 2.0, "eet": 2.0, "eest": 3.0, "msk": 3.0, "мск": 3.0,
+    "msd": 4.0, "ist": 5.5, "jst": 9.0, "kst": 9.0, "hkt": 8.0, "sgt": 8.0, "aest": 10.0, "aedt": 11.0,
+    "est": -5.0, "edt": -4.0, "cst": -6.0, "cdt": -5.0, "mst": -7.0, "mdt": -6.0, "pst": -8.0, "pdt": -7.0,
+    "brt": -3.0, "art": -3.0,
+}  # fmt: skip
+"""Hours east of Greenwich. Single military letters mean nothing in practice (RFC 2822, 4.3)."""
+
+_COMMENT = re.compile(r"\s{0,3}\([^()]{0,40}\)$")
+"""``… +0300 (MSK)``, as in mail."""
+_CLOCK = r"""(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d)(?:[.,]\d{1,9})?)?
+    \s{0,3}(?P<half>[AaPp]\.?[Mm]\b\.?)?"""
+_ZONE = r"""\s{0,3}(?P<zone>[^\W\d_]{1,5}(?![^\W\d_]))?
+    \s{0,3}(?P<offset>[+-]\d{1,2}(?::?\d\d)?)?"""
+_WEEKDAY = r"[^\W\d_]{2,12}[.,]{0,2}"
+_NAME = r"(?P<name>[^\W\d_]{3,12})\.?"
+_DAY = r"(?P<day>\d{1,2})"
+_MONTH = r"(?P<month>\d{1,2})"
+_YEAR = r"(?P<year>\d{4})"
+_FORMS = tuple(
+    re.compile(form, re.VERBOSE)
+    for form in (
+        # 2024-12-31T23:59:59.123+03:00, 2024-12-31 23:59, 2024/12/31, 2024-12
+        rf"{_YEAR}(?:[-/]{_MONTH}(?:[-/]{_DAY}(?:[T\s,]{{1,3}}{_CLOCK}{_ZONE})?)?)?",
+        # Tue, 31 Dec 2024 23:59:59 +0300; 31-Dec-24 23:59; 31 декабря 2024 г. в 23:59; 31 de enero de 2024
+        rf"""(?:{_WEEKDAY}\s{{0,3}})?{_DAY}\.?[\s-]{{1,3}}(?:de\s)?{_NAME}[\s,-]{{1,3}}(?:de\s)?
+            (?P<year>\d{{4}}|\d\d)(?!\d)(?:[\sг.,T-]{{1,6}}(?:в\s)?{_CLOCK}{_ZONE})?""",
+        # December 31, 2024 11:59 PM; Tue, Dec 31 2024
+        rf"""(?:{_WEEKDAY}\s{{1,3}})?{_NAME}\s{{1,3}}{_DAY}(?:st|nd|rd|th)?[,\s]{{1,3}}
+            {_YEAR}(?:[,\s-]{{1,4}}(?:at\s)?{_CLOCK}{_ZONE})?""",
+        # Tue Dec 31 23:59:59 [MSK] 2024 (asctime, date(1))
+        rf"{_WEEKDAY}\s{{1,3}}{_NAME}\s{{1,3}}{_DAY}\s{{1,3}}{_CLOCK}{_ZONE}\s{{1,3}}{_YEAR}",
+        # 31.12.2024 23:59
+        rf"{_DAY}\.{_MONTH}\.{_YEAR}(?:[,\s]{{1,3}}{_CLOCK}{_ZONE})?",
+        # 23:59 31.12.2024
+        rf"{_CLOCK}[,\s]{{1,3}}{_DAY}\.{_MONTH}\.{_YEAR}",
+        # 20241231, 20241231T235959Z
+        rf"""(?P<year>(?:19|20)\d\d)(?P<month>\d\d)(?P<day>\d\d)
+            (?:T?(?P<hour>\d\d)(?P<minute>\d\d)(?P<second>\d\d)?{_ZONE})?""",
+    )
+)
+
+
+def parse_date(text: str, *, now: datetime, zone: tzinfo = UTC) -> datetime | None:
+    """Return the moment that ``text`` names, in UTC; None if it names none or an impossible one.
+
+    ``zone`` is taken where the text has none. Impossible is what lies before :data:`EARLIEST`
+    or more than :data:`AHEAD` after ``now``.
+    """
+    text = text.strip()
+    if not text or len(text) > _MAX_LENGTH:
+        return None
+    text = _COMMENT.sub("", text)
+    try:
+        moment = _moment(text, zone)
+    except (ValueError, OverflowError):
+        return None
+    if moment is None or not EARLIEST <= moment <= now + AHEAD:
+        return None
+    return moment
+
+
+def _moment(text: str, zone: tzinfo) -> datetime | None:
+    try:  # nine in ten are RFC 3339, and the standard library reads it in C
+        moment = datetime.fromisoformat(text) if text[4:5] == "-" else None
+    except ValueError:
+        moment = None
+    if moment is not None:
+        return (moment if moment.tzinfo else moment.replace(tzinfo=zone)).astimezone(UTC)
+    if text.isdecimal() and len(text) in (9, 10, 13):
+        return datetime.fromtimestamp(int(text) / (1000 if len(text) == 13 else 1), UTC)
+    for form in _FORMS:
+        match = form.fullmatch(text)
+        if match:
+            return _from_groups(match.groupdict(), zone)
+    return None
+
+
+def _from_groups(part: dict[str, str | None], zone: tzinfo) -> datetime:
+    """Raises ValueError for an unknown month or a day that does not exist."""
+    hour = int(part.get("hour") or 0)
+    if half := part.get("half"):
+        hour = hour % 12 + (12 if half[0] in "pP" else 0)
+    extra = timedelta(days=1) if hour == 24 else timedelta()  # 24:00 is the next day's midnight
+    local = datetime(
+        _year(part["year"] or ""),
+        _month(part),
+        int(part.get("day") or 1),
+        hour % 24 if extra else hour,
+        int(part.get("minute") or 0),
+        min(int(part.get("second") or 0), 59),  # a leap second
+        tzinfo=_zone(part.get("zone"), part.get("offset")) or zone,
+    )
+    return (local + extra).astimezone(UTC)
+
+
+def _year(text: str) -> int:
+    year = int(text)
+    if len(text) == 2:  # RFC 2822, 4.3
+        year += 2000 if year < 50 else 1900
+    return year
+
+
+def _month(part: dict[str, str | None]) -> int:
+    name = part.get("name")
+    if name is None:
+        return int(part.get("month") or 1)
+    name = name.lower()
+    number = _MONTHS.get(name[:4]) or _MONTHS.get(name[:3])
+    if number is None:
+        raise ValueError(f"unknown month {name!r}")
+    return number
+
+
+def _zone(name: str | None, offset: str | None) -> tzinfo | None:
+    """Return the zone written as name, offset or both (``GMT+3``); None for unknown names."""
+    if offset is None:
+        hours = _HOURS.get(name.lower()) if name else None
+        return None if hours is None else timezone(timedelta(hours=hours))
+    digits = offset[1:].replace(":", "")
+    hours, minutes = (int(digits), 0) if len(digits) <= 2 else (int(digits[:-2]), int(digits[-2:]))
+    span = timedelta(hours=hours, minutes=minutes)
+    return timezone(-span if offset[0] == "-" else span)

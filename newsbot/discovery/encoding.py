@@ -1,0 +1,95 @@
+"""From bytes to text when the declared encoding may be wrong.
+
+UTF-8 is tried first whatever is declared: text of another encoding is practically never valid
+UTF-8 by chance. Then what the document declares, then what the server declares, then a guess.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+
+_HEAD = 4096
+_SAMPLE = 262_144
+_DECLARED = re.compile(rb"""encoding\s{0,9}=\s{0,9}["']([A-Za-z0-9_.:-]{1,40})["']""")
+_CHARSET = re.compile(r"""charset\s{0,9}=\s{0,9}["']?([A-Za-z0-9_.:-]{1,40})""", re.IGNORECASE)
+_BOMS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_SAFE = re.compile(
+    r"(?:utf-(?:8|16|32)|iso8859-|cp\d|koi8|gb|big5|shift_jis|euc_|iso2022|mac-|latin|ascii|tis-620|hz)"
+)
+"""Encodings of real documents; Python's others (punycode, idna, utf-7 …) are slow or not meant for bodies."""
+_SEVEN_BIT = re.compile(r"(?:iso2022|hz)")
+_CYRILLIC_MIN = 0.3
+_BROKEN_MAX = 0.1
+
+
+def charset_of(content_type: str | None) -> str | None:
+    """Return the ``charset`` of a Content-Type header, as written."""
+    match = _CHARSET.search(content_type[:500]) if content_type else None
+    return match[1] if match else None
+
+
+def detect(body: bytes, charset: str | None = None) -> str:
+    """Return the name of a Python codec that fits ``body`` best; ``charset`` is what the server said."""
+    for bom, codec in _BOMS:
+        if body.startswith(bom):
+            return codec
+    if body[1:2] == b"\0" or body[:1] == b"\0":
+        return "utf-16-le" if body[1:2] == b"\0" else "utf-16-be"
+    match = _DECLARED.search(body[:_HEAD])
+    declared = [_known(match[1].decode("ascii")) if match else None, _known(charset)]
+    named = [name for name in declared if name]
+    for name in named:
+        if _SEVEN_BIT.match(name):
+            return name
+    sample = body[:_SAMPLE]
+    if _is_utf8(sample):
+        return "utf-8"
+    for name in named:
+        if not name.startswith(("utf-", "ascii")):
+            return "cp1252" if name == "iso8859-1" else name  # as browsers do
+    return _guess(sample)
+
+
+def decode(body: bytes, charset: str | None = None) -> str:
+    """Return ``body`` as text without byte order mark; never raises, bad bytes become U+FFFD."""
+    text = body.decode(detect(body, charset), errors="replace")
+    return text.removeprefix("\ufeff")
+
+
+def _known(name: str | None) -> str | None:
+    """Return Python's name of an encoding, None for unknown and for unusual ones."""
+    if not name:
+        return None
+    try:
+        codec = codecs.lookup(name).name
+    except (LookupError, ValueError):
+        return None
+    if codec in ("utf-16", "utf-32"):  # cannot be: there is no NUL in the first two bytes
+        return None
+    return codec if _SAFE.match(codec) else None
+
+
+def _is_utf8(sample: bytes) -> bool:
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(sample)  # a character cut at the end is no fault
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _guess(sample: bytes) -> str:
+    """Nothing declared fits: UTF-8 with some dirt, else Cyrillic or western by the letters."""
+    high = sum(sample.count(byte) for byte in range(0x80, 0x100))
+    broken = sample.decode("utf-8", errors="replace").count("\ufffd")
+    if broken <= high * _BROKEN_MAX:
+        return "utf-8"
+    cyrillic = sum(sample.count(byte) for byte in range(0xC0, 0x100))
+    letters = cyrillic + sum(sample.count(byte) for byte in range(0x61, 0x7B))
+    return "cp1251" if cyrillic > letters * _CYRILLIC_MIN else "cp1252"

@@ -1,0 +1,194 @@
+"""What a feed gives, and the rules by which its items become links, whatever its format."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime, tzinfo
+from typing import Literal
+from urllib.parse import urlsplit
+
+from newsbot.discovery.addresses import absolute
+from newsbot.discovery.dates import parse_date
+from newsbot.discovery.xmlread import unescape
+from newsbot.items import Kind, Link, Where
+
+MAX_ITEMS = 5000
+"""Items read of one feed: the first ones, which are the newest."""
+MAX_HUBS = 10
+MAX_TTL = 7 * 86400.0
+_MAX_TITLE = 500
+
+_BLANKS = re.compile(r"[\s\x00-\x1f\x7f\xa0\u200b\ufeff]+")
+_MARKUP = re.compile(r"</?[A-Za-z][A-Za-z0-9:-]{0,20}(?:\s[^<>]{0,2000})?/?>|<!--.{0,2000}?-->", re.DOTALL)
+_BREAKS = re.compile(r"</?(?:br|p|div|li)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Hub:
+    """Where changes of a feed can be subscribed to: a WebSub hub or the procedure of an rssCloud."""
+
+    url: str
+    protocol: Literal["websub", "rsscloud"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Feed:
+    """What one feed holds."""
+
+    links: list[Link] = field(default_factory=list)
+    """Its items, each address once, in the feed's order; ``text`` is the title."""
+    title: str | None = None
+    site_url: str | None = None
+    ttl: float | None = None
+    """Seconds for which the feed asks not to be polled again (``ttl`` or ``sy:updatePeriod``)."""
+    skip_hours: frozenset[int] = frozenset()
+    """Hours of the day (UTC) in which it asks not to be polled."""
+    hubs: list[Hub] = field(default_factory=list)
+    self_url: str | None = None
+    next_url: str | None = None
+    """The page with older items (RFC 5005)."""
+    problems: list[str] = field(default_factory=list)
+    """Counted faults, e.g. ``bad_date:3``. Tokens: malformed, cut_off, too_long, leading_junk,
+    trailing_junk, bad_date, item_without_link, bad_link, duplicate_item, too_many_items, no_items."""
+
+
+@dataclass(slots=True)
+class RawItem:
+    """An item as written. ``addresses``: (href, base) pairs, best first."""
+
+    addresses: list[tuple[str, str | None]]
+    title: str | None
+    published: Iterable[str]
+    modified: Iterable[str]
+
+
+class Collector:
+    """Gathers a feed: resolves addresses, reads dates, joins duplicates, counts faults."""
+
+    def __init__(self, url: str, now: datetime, zone: tzinfo, problems: Iterable[str] = ()) -> None:
+        self._url = url
+        self._now = now
+        self._zone = zone
+        self._problems = Counter(problems)
+        self._links: dict[str, Link] = {}
+        self._items = 0
+        self._hubs: dict[str, Hub] = {}
+        self.base = url
+        self.title: str | None = None
+        self.site_url: str | None = None
+        self.self_url: str | None = None
+        self.next_url: str | None = None
+        self.ttl: float | None = None
+        self.skip_hours: set[int] = set()
+
+    @property
+    def full(self) -> bool:
+        """True when no further item is taken."""
+        return self._items >= MAX_ITEMS
+
+    def problem(self, token: str, count: int = 1) -> None:
+        """Count a fault."""
+        if count > 0:
+            self._problems[token] += count
+
+    def resolve(self, href: str, base: str | None = None) -> str | None:
+        """Return an absolute address."""
+        return absolute(base or self.base, href)
+
+    def add_hub(self, href: str, protocol: Literal["websub", "rsscloud"] = "websub") -> None:
+        """Keep a hub."""
+        hub = self.resolve(href)
+        if hub and len(self._hubs) < MAX_HUBS:
+            self._hubs.setdefault(hub, Hub(hub, protocol))
+
+    def set_ttl(self, seconds: float) -> None:
+        """Keep how long the feed asks to be left alone, unless it is absurd."""
+        if 0 < seconds <= MAX_TTL and self.ttl is None:
+            self.ttl = seconds
+
+    def set_title(self, text: str) -> None:
+        """Keep the feed's title, the first that is not empty."""
+        self.title = self.title or clean_title(text)
+
+    def add(self, item: RawItem) -> None:
+        """Turn an item into a link, or count why it gives none."""
+        self._items += 1
+        address = self._address(item)
+        if address is None:
+            return
+        if address in self._links:
+            self.problem("duplicate_item")
+            return
+        self._links[address] = Link(
+            url=address,
+            where=Where.FEED,
+            kind=Kind.ARTICLE,
+            text=clean_title(item.title or ""),
+            published_at=self._date(item.published),
+            modified_at=self._date(item.modified),
+        )
+
+    def feed(self) -> Feed:
+        """Return what was gathered."""
+        if not self._links:
+            self.problem("no_items")
+        return Feed(
+            links=list(self._links.values()),
+            title=self.title,
+            site_url=self.site_url,
+            ttl=self.ttl,
+            skip_hours=frozenset(self.skip_hours),
+            hubs=list(self._hubs.values()),
+            self_url=self.self_url,
+            next_url=self.next_url,
+            problems=[f"{token}:{count}" for token, count in self._problems.items()],
+        )
+
+    def _address(self, item: RawItem) -> str | None:
+        if not item.addresses:
+            self.problem("item_without_link")
+            return None
+        for href, base in item.addresses:
+            address = absolute(base or self._item_base(), href)
+            if address:
+                return address
+        self.problem("bad_link")
+        return None
+
+    def _item_base(self) -> str:
+        """Relative links of a feed that another host passes on belong to the site it speaks of."""
+        if self.base == self._url and self.site_url and _host(self.site_url) != _host(self._url):
+            return self.site_url
+        return self.base
+
+    def _date(self, texts: Iterable[str]) -> datetime | None:
+        written = False
+        for text in texts:
+            moment = parse_date(text, now=self._now, zone=self._zone)
+            if moment:
+                return moment
+            written = written or bool(text.strip())
+        if written:
+            self.problem("bad_date")
+        return None
+
+
+def clean_title(text: str) -> str | None:
+    """Return a title as one line of plain text; markup and entities in it are resolved."""
+    if "<" in text:
+        text = _MARKUP.sub(_in_place_of, text)
+    return _BLANKS.sub(" ", unescape(text)).strip()[:_MAX_TITLE].strip() or None
+
+
+def _in_place_of(tag: re.Match[str]) -> str:
+    return " " if _BREAKS.match(tag[0]) else ""
+
+
+def _host(url: str) -> str | None:
+    try:
+        return urlsplit(url).hostname
+    except ValueError:
+        return None

@@ -1,0 +1,96 @@
+"""JSON Feed (https://www.jsonfeed.org/version/1.1/), also cut off or with broken items."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from newsbot.discovery.errors import FeedError
+from newsbot.discovery.feedparts import MAX_ITEMS, Collector, Feed, RawItem
+
+_WHOLE = 4 << 20
+"""Characters up to which a feed is read in one go; longer ones item by item, to save memory."""
+_ITEMS = re.compile(r'"items"\s{0,20}:\s{0,20}\[')
+_BETWEEN = re.compile(r"[\s,]*+")
+_DECODER = json.JSONDecoder()
+
+
+def read_json(text: str, found: Collector) -> Feed:
+    """Return what a JSON Feed holds. Raises :class:`FeedError` when it is another JSON document."""
+    whole = _whole(text)
+    if whole is None:
+        found.problem("malformed")
+        items = _ITEMS.search(text)
+        if items is None:
+            raise FeedError("not_a_feed")
+        _read_items(_one_by_one(text, items.end()), found)
+        return found.feed()
+    if not isinstance(whole.get("items"), list):
+        raise FeedError("not_a_feed")
+    _read_top(whole, found)
+    _read_items(iter(whole["items"]), found)
+    found.problem("too_many_items", len(whole["items"]) - MAX_ITEMS)
+    return found.feed()
+
+
+def _whole(text: str) -> dict[str, Any] | None:
+    if len(text) > _WHOLE:
+        return None
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _one_by_one(text: str, position: int) -> Iterator[Any]:
+    """Give the items from ``position`` on, up to the first that cannot be read."""
+    while True:
+        blank = _BETWEEN.match(text, position)
+        position = blank.end() if blank else position
+        try:
+            item, position = _DECODER.raw_decode(text, position)
+        except (ValueError, RecursionError):
+            return
+        yield item
+
+
+def _read_top(whole: dict[str, Any], found: Collector) -> None:
+    found.set_title(_text(whole, "title"))
+    if home := _text(whole, "home_page_url"):
+        found.site_url = found.resolve(home)
+    if own := _text(whole, "feed_url"):
+        found.self_url = found.resolve(own)
+    if following := _text(whole, "next_url"):
+        found.next_url = found.resolve(following)
+    hubs = whole.get("hubs")
+    for hub in hubs[:20] if isinstance(hubs, list) else ():
+        if isinstance(hub, dict) and (address := _text(hub, "url")):
+            found.add_hub(address, "rsscloud" if _text(hub, "type").lower() == "rsscloud" else "websub")
+
+
+def _read_items(items: Iterator[Any], found: Collector) -> None:
+    for item in items:
+        if found.full:
+            return
+        if not isinstance(item, dict):
+            item = {}  # noqa: PLW2901 - counted like any item without a link
+        own = _text(item, "id")
+        addresses = [address for key in ("url", "external_url") if (address := _text(item, key))]
+        if own.lower().startswith(("http://", "https://")):
+            addresses.append(own)
+        found.add(
+            RawItem(
+                addresses=[(address, None) for address in addresses],
+                title=_text(item, "title"),
+                published=[_text(item, "date_published")],
+                modified=[_text(item, "date_modified")],
+            )
+        )
+
+
+def _text(value: dict[str, Any], key: str) -> str:
+    text = value.get(key)
+    return text[:20_000] if isinstance(text, str) else ""

@@ -1,0 +1,137 @@
+"""What a sitemap gives, and which of its pages are kept when there are too many."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from datetime import UTC, datetime, tzinfo
+
+from newsbot.discovery.addresses import absolute
+from newsbot.discovery.dates import parse_date
+from newsbot.discovery.feedparts import clean_title
+from newsbot.items import Kind, Link, Where
+from newsbot.urls import canonicalize
+
+MAX_URLS = 50_000
+"""Pages kept of one file; the protocol allows no more."""
+
+_UNDATED = datetime.min.replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Child:
+    """A sitemap that an index points to."""
+
+    url: str
+    lastmod: datetime | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class Entry:
+    """A page or a child as written."""
+
+    loc: str = ""
+    lastmod: str = ""
+    news: bool = False
+    title: str = ""
+    published: str = ""
+
+
+class SitemapCollector:
+    """Gathers a sitemap: resolves addresses, reads dates, joins duplicates, counts faults."""
+
+    def __init__(self, url: str, now: datetime, zone: tzinfo) -> None:
+        self._url = url
+        self._now = now
+        self._zone = zone
+        self._problems: Counter[str] = Counter()
+        self._links: dict[str, Link] = {}
+        self._children: dict[str, Child] = {}
+        self._dropped = 0
+
+    def anew(self) -> SitemapCollector:
+        """Return an empty one for the same file, to read it in another way."""
+        return SitemapCollector(self._url, self._now, self._zone)
+
+    def problem(self, token: str) -> None:
+        """Count a fault."""
+        self._problems[token] += 1
+
+    def problems(self) -> list[str]:
+        """Return the faults, counted."""
+        return [f"{token}:{count}" for token, count in self._problems.items()]
+
+    def add(self, entry: Entry) -> None:
+        """Keep a page, or count why not."""
+        url = absolute(self._url, entry.loc)
+        if url is None:
+            self.problem("bad_link")
+        elif url in self._links:
+            self.problem("duplicate_url")
+        else:
+            self._links[url] = Link(
+                url=url,
+                where=Where.NEWS_SITEMAP if entry.news else Where.SITEMAP,
+                kind=Kind.ARTICLE if entry.news else None,
+                text=clean_title(entry.title) if entry.title else None,
+                published_at=self._date(entry.published),
+                modified_at=self._date(entry.lastmod),
+            )
+            if len(self._links) >= 2 * MAX_URLS:
+                self._thin_out()
+
+    def add_child(self, entry: Entry) -> None:
+        """Keep a child of an index, or count why not."""
+        url = absolute(self._url, entry.loc)
+        if url is None:
+            self.problem("bad_link")
+            return
+        name = _name(url)
+        if name == _name(self._url):
+            self.problem("self_reference")
+        elif name in self._children:
+            self.problem("duplicate_child")
+        elif len(self._children) >= MAX_URLS:
+            self.problem("too_many_urls")
+        else:
+            self._children[name] = Child(url, self._date(entry.lastmod))
+
+    def links(self) -> list[Link]:
+        """Return the pages in the order of the file; the newest ones if there are too many."""
+        self._thin_out()
+        if self._dropped:
+            self._problems["too_many_urls"] += self._dropped
+            self._dropped = 0
+        return list(self._links.values())
+
+    def children(self) -> list[Child]:
+        """Return the children in the order of the file."""
+        return list(self._children.values())
+
+    def _thin_out(self) -> None:
+        """Keep the newest pages; the first ones where dates do not decide."""
+        if len(self._links) <= MAX_URLS:
+            return
+        self._dropped += len(self._links) - MAX_URLS
+        newest = sorted(self._links.values(), key=_time, reverse=True)[:MAX_URLS]
+        kept = {link.url for link in newest}
+        self._links = {url: link for url, link in self._links.items() if url in kept}
+
+    def _date(self, text: str) -> datetime | None:
+        if not text:
+            return None
+        moment = parse_date(text, now=self._now, zone=self._zone)
+        if moment is None:
+            self.problem("bad_date")
+        return moment
+
+
+def _time(link: Link) -> datetime:
+    return link.published_at or link.modified_at or _UNDATED
+
+
+def _name(url: str) -> str:
+    try:
+        return canonicalize(url)
+    except ValueError:
+        return url

@@ -1,0 +1,144 @@
+"""Sitemaps: lists of pages, news sitemaps, indexes, plain text; gzip or not.
+
+Sources: https://www.sitemaps.org/protocol.html,
+https://developers.google.com/search/docs/crawling-indexing/sitemaps/news-sitemap.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, tzinfo
+
+from newsbot.clock import system_clock, utc
+from newsbot.discovery.encoding import detect
+from newsbot.discovery.errors import FeedError, SitemapError
+from newsbot.discovery.feeds import parse_feed
+from newsbot.discovery.gunzip import gunzip, unpacked
+from newsbot.discovery.sitemapparts import Child, Entry, SitemapCollector
+from newsbot.discovery.xmlread import Enough, Malformed, read_loosely, read_strictly
+from newsbot.discovery.xmlsitemap import SitemapHandler
+from newsbot.items import Link
+
+MAX_BODY = 50 << 20
+"""Unpacked bytes that are read; the protocol allows no more in one file."""
+
+_HEAD = 1 << 16
+_ROOT = re.compile(
+    r"<(?:[A-Za-z][\w.\-]{0,20}:)?(?:urlset|sitemapindex|url|sitemap)(?=[\s>/])", re.IGNORECASE
+)
+_FEED = re.compile(r"<(?:[A-Za-z][\w.\-]{0,20}:)?(?:rss|rdf|feed)(?=[\s>/])", re.IGNORECASE)
+_HTML = re.compile(r"<(?:!doctype\s{1,9}html|html|head|body)(?=[\s>/])", re.IGNORECASE)
+_ADDRESS = re.compile(r"\s*+https?://", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sitemap:
+    """What one sitemap file holds."""
+
+    links: list[Link] = field(default_factory=list)
+    """Its pages, each address once; those of a news sitemap have kind, title and publication time."""
+    children: list[Child] = field(default_factory=list)
+    """The files an index points to, each once, never the index itself."""
+    problems: list[str] = field(default_factory=list)
+    """Counted faults, e.g. ``bad_date:3``. Tokens: malformed, cut_off, too_long, trailing_junk, bad_date,
+    bad_link, duplicate_url, too_many_urls, self_reference, duplicate_child, is_feed, no_urls."""
+
+
+def parse_sitemap(body: bytes, url: str, *, now: datetime | None = None, zone: tzinfo = UTC) -> Sitemap:
+    """Return what a sitemap holds, as far as it can be read.
+
+    ``url`` is where it came from, ``now`` and ``zone`` as in :func:`newsbot.discovery.feeds.parse_feed`.
+    Feeds may serve as sitemaps and are read as such. Raises :class:`SitemapError` for what is no
+    sitemap; every other fault is counted in ``problems``. Read as a stream: memory grows with the
+    number of URLs (at most 50,000 are kept, the newest), not with the file.
+    """
+    now = now or utc(system_clock())
+    head = gunzip(body, _HEAD)[:_HEAD]
+    codec = detect(head)
+    text = head.decode(codec, errors="replace").strip("\ufeff\0 \t\r\n")
+    if not text:
+        raise SitemapError("empty")
+    found = SitemapCollector(url, now, zone)
+    if _ADDRESS.match(text):
+        _read_lines(_decoded(body, codec), found)
+        return _result(found)
+    root = _ROOT.search(text)
+    if root is None:
+        return _from_feed(body, url, text, now, zone)
+    if _HTML.search(text, 0, root.start()):
+        raise SitemapError("html")
+    return _read_xml(body, codec, found)
+
+
+def _read_xml(body: bytes, codec: str, found: SitemapCollector) -> Sitemap:
+    handler = SitemapHandler(found)
+    try:
+        flaw: str | None = read_strictly(_from_root(_decoded(body, codec)), handler)
+    except Malformed:
+        flaw = "malformed"
+        found = found.anew()
+        handler = SitemapHandler(found)
+        read_loosely(_from_root(_decoded(body, codec)), handler)
+    handler.close()
+    if flaw:
+        found.problem(flaw)
+    return _result(found)
+
+
+def _result(found: SitemapCollector) -> Sitemap:
+    links, children = found.links(), found.children()
+    if not links and not children:
+        found.problem("no_urls")
+    return Sitemap(links=links, children=children, problems=found.problems())
+
+
+def _from_feed(body: bytes, url: str, head: str, now: datetime, zone: tzinfo) -> Sitemap:
+    """RSS and Atom are sitemaps too, says the protocol; anything else is none."""
+    if _FEED.search(head) is None:
+        raise SitemapError("html" if _HTML.search(head) else "not_a_sitemap")
+    try:
+        feed = parse_feed(body, url, now=now, zone=zone)
+    except FeedError as error:
+        raise SitemapError("html" if error.reason == "html" else "not_a_sitemap") from error
+    return Sitemap(links=feed.links, problems=[*feed.problems, "is_feed:1"])
+
+
+def _decoded(body: bytes, codec: str) -> Iterator[str]:
+    decoder = codecs.getincrementaldecoder(codec)(errors="replace")
+    for piece in unpacked(body, MAX_BODY):
+        yield decoder.decode(piece)
+
+
+def _from_root(chunks: Iterator[str]) -> Iterator[str]:
+    """Leave out what stands before the root: declarations, warnings of the server."""
+    text = ""
+    for chunk in chunks:
+        text += chunk
+        root = _ROOT.search(text)
+        if root:
+            yield text[root.start() :]
+            yield from chunks
+            return
+
+
+def _read_lines(chunks: Iterator[str], found: SitemapCollector) -> None:
+    """Plain text, one address a line."""
+    held = ""
+    try:
+        for chunk in chunks:
+            *lines, held = (held + chunk).splitlines() or [""]
+            for line in lines:
+                _add_line(line, found)
+            held = held[-10_000:]
+        _add_line(held, found)
+    except Enough:
+        return
+
+
+def _add_line(line: str, found: SitemapCollector) -> None:
+    line = line.strip("\ufeff \t")
+    if line:
+        found.add(Entry(loc=line))

@@ -1,0 +1,233 @@
+"""Read XML as events: by the book with expat while it is well formed, loosely when it is not.
+
+The loose reader takes ``&`` for what it is when no entity follows, knows HTML's entities, needs
+neither matching tags nor declared prefixes, and gives what there is of a document that is cut
+off. Neither reader follows or expands what a document declares (DTD, entities), keeps a tree, or
+goes deeper with the nesting; both take time linear in the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from html.entities import html5
+from typing import Any, Literal, Protocol
+from xml.parsers import expat
+
+from newsbot.discovery.xmlnames import short_name
+
+CHUNK = 1 << 20
+"""Characters handed over at once."""
+_MAX_ATTRIBUTES = 1 << 16
+_MAX_HELD = 1 << 24
+_MAX_PREFIXES = 100
+_MAX_NAME = 300
+_SEPARATOR = " "
+
+
+Flaw = Literal["cut_off", "trailing_junk"]
+_FLAWS: dict[int, Flaw] = {
+    expat.errors.codes[expat.errors.XML_ERROR_NO_ELEMENTS]: "cut_off",
+    expat.errors.codes[expat.errors.XML_ERROR_UNCLOSED_TOKEN]: "cut_off",
+    expat.errors.codes[expat.errors.XML_ERROR_UNCLOSED_CDATA_SECTION]: "cut_off",
+    expat.errors.codes[expat.errors.XML_ERROR_JUNK_AFTER_DOC_ELEMENT]: "trailing_junk",
+}
+
+
+class Handler(Protocol):
+    """What is told of a document. Names are short (see :mod:`newsbot.discovery.xmlnames`)."""
+
+    wants_text: bool
+    """False: text that comes now need not be told."""
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        """Tell of an opening tag."""
+
+    def data(self, text: str) -> None:
+        """Tell of text; one text may come in parts."""
+
+    def end(self, name: str) -> None:
+        """Tell of a closing tag; in loose reading it may lack or be one too many."""
+
+
+class Malformed(ValueError):
+    """Not well-formed XML, or XML with a DTD: to be read loosely."""
+
+
+class Enough(Exception):
+    """Raised by a handler to end the reading."""
+
+
+def pieces(text: str) -> Iterator[str]:
+    """Cut ``text`` for the readers."""
+    return (text[at : at + CHUNK] for at in range(0, len(text), CHUNK))
+
+
+def read_strictly(chunks: Iterable[str], handler: Handler) -> Flaw | None:
+    """Read well-formed XML; return its one forgivable fault, an end that comes too early or too late.
+
+    Raises :class:`Malformed` for any other: then the handler was told too little, and has to start anew.
+    """
+    parser = expat.ParserCreate("utf-8", _SEPARATOR)
+    parser.namespace_prefixes = True
+    parser.buffer_text = True
+
+    def start(name: str, attributes: dict[str, str]) -> None:
+        handler.start(_expanded(name), {_expanded(key): value for key, value in attributes.items()})
+
+    def data(text: str) -> None:
+        if handler.wants_text:
+            handler.data(text)
+
+    def doctype(*_declaration: Any) -> None:
+        raise Malformed("DTD")
+
+    parser.StartElementHandler = start
+    parser.EndElementHandler = lambda name: handler.end(_expanded(name))
+    parser.CharacterDataHandler = data
+    parser.StartDoctypeDeclHandler = doctype
+    fed = 0
+    try:
+        for chunk in chunks:
+            parser.Parse(chunk, False)
+            fed += len(chunk)
+            if parser.CurrentByteIndex < fed - 2 * CHUNK:  # expat starts a long token anew with each chunk
+                raise Malformed("token too long")
+        parser.Parse("", True)
+    except expat.ExpatError as error:
+        flaw = _FLAWS.get(error.code)
+        if flaw is None:
+            raise Malformed(str(error)) from None
+        return flaw
+    except Enough:
+        return None
+    return None
+
+
+def _expanded(name: str) -> str:
+    if len(name) > _MAX_NAME:
+        return "x:"
+    if _SEPARATOR not in name:
+        return name.lower()
+    uri, local, *prefix = name.split(_SEPARATOR)
+    return short_name(uri, local, prefix[0] if prefix else "")
+
+
+_ENTITY = re.compile(r"&(?:#([0-9]{1,7})|#[xX]([0-9A-Fa-f]{1,6})|([A-Za-z][A-Za-z0-9]{1,31}));")
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+_TOKEN = re.compile(r"<(?:(?P<close>/)?(?P<name>[A-Za-z_][\w:.\-]{0,99})|!\[CDATA\[|!--|\?|![A-Za-z])")
+_TAG_REST = re.compile(r"""((?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*+)>""")
+_BROKEN_REST = re.compile(r"([^<>]*+)>?")
+_ATTRIBUTE = re.compile(r"""(?<![\w:.\-])([\w:.\-]++)\s*+=\s*+(?:"([^"]*)"|'([^']*)'|([^\s"'>]++))""")
+_ENDS = {"<![CDATA[": "]]>", "<!--": "-->", "<?": "?>"}
+
+
+def unescape(text: str) -> str:
+    """Resolve HTML's entities and character references, but only those that end in ``;``.
+
+    (``html.unescape`` also takes ``&copy`` in ``?a=1&copy=2``.)
+    """
+    return _ENTITY.sub(_character, text) if "&" in text else text
+
+
+def _character(match: re.Match[str]) -> str:
+    decimal, hexadecimal, name = match.groups()
+    if name:
+        return html5.get(name + ";", match[0])
+    code = int(decimal) if decimal else int(hexadecimal, 16)
+    valid = 0x20 <= code < 0xD800 or 0xE000 <= code < 0x110000 or code in (9, 10, 13)
+    return chr(code) if valid else "\ufffd"
+
+
+def read_loosely(chunks: Iterable[str], handler: Handler) -> None:
+    """Read anything that looks like XML. Raises nothing."""
+    reader = _LooseReader(handler)
+    held = ""
+    try:
+        for chunk in chunks:
+            text = held + _CONTROL.sub("", chunk)
+            held = text[reader.read(text, final=len(text) > _MAX_HELD) :]
+        reader.read(held, final=True)
+    except Enough:
+        return
+
+
+class _LooseReader:
+    """Tells a handler of tags, text and CDATA, in the order they come."""
+
+    def __init__(self, handler: Handler) -> None:
+        self._handler = handler
+        self._prefixes: dict[str, str] = {}
+
+    def read(self, text: str, *, final: bool) -> int:
+        """Tell of ``text``; return how much was used. With ``final`` everything is."""
+        position = 0
+        while match := _TOKEN.search(text, position):
+            self._text(text[position : match.start()])
+            end = self._tag(text, match, final) if match["name"] else self._other(text, match, final)
+            if end is None:
+                return match.start()
+            position = end
+        keep = len(text) if final else _safe_end(text, position)
+        self._text(text[position:keep])
+        return keep
+
+    def _text(self, text: str) -> None:
+        if text and self._handler.wants_text:
+            self._handler.data(unescape(text))
+
+    def _other(self, text: str, match: re.Match[str], final: bool) -> int | None:
+        """CDATA, comment, instruction, DOCTYPE. What never ends, ends with the document."""
+        mark = _ENDS.get(match[0])
+        begin = match.end()
+        if mark is None:  # a DOCTYPE, perhaps with declarations of its own in [ ]
+            close = text.find(">", begin)
+            mark = "]>" if "[" in text[begin : close + 1 or None] else ">"
+        end = text.find(mark, begin)
+        if end < 0 and not final:
+            return None
+        if match[0] == "<![CDATA[" and self._handler.wants_text:
+            self._handler.data(text[begin : end if end >= 0 else len(text)])
+        return end + len(mark) if end >= 0 else len(text)
+
+    def _tag(self, text: str, match: re.Match[str], final: bool) -> int | None:
+        rest = _TAG_REST.match(text, match.end()) or _BROKEN_REST.match(text, match.end())
+        if rest is None:  # cannot be: the second pattern matches the empty text too
+            return match.end()
+        if rest.end() == len(text) and not rest[0].endswith(">") and not final:
+            return None
+        inner = rest[1]
+        if match["close"]:
+            self._handler.end(self._name(match["name"]))
+            return rest.end()
+        empty = inner.endswith("/")
+        attributes = self._attributes(inner[:_MAX_ATTRIBUTES]) if "=" in inner else {}
+        name = self._name(match["name"])
+        self._handler.start(name, attributes)
+        if empty:
+            self._handler.end(name)
+        return rest.end()
+
+    def _attributes(self, inner: str) -> dict[str, str]:
+        found = {}
+        for name, *values in _ATTRIBUTE.findall(inner):
+            value = unescape("".join(values))
+            if name.startswith("xmlns:"):
+                if len(self._prefixes) < _MAX_PREFIXES:
+                    self._prefixes[name[6:]] = value
+            elif name != "xmlns":  # without scopes, a default set inside XHTML would spoil the rest
+                found[self._name(name)] = value
+        return found
+
+    def _name(self, written: str) -> str:
+        prefix, colon, local = written.partition(":")
+        if not colon:
+            return written.lower()
+        return short_name(self._prefixes.get(prefix, ""), local, prefix)
+
+
+def _safe_end(text: str, position: int) -> int:
+    """Return the end of the text that holds no cut tag or entity; the rest waits for more."""
+    tail = max(position, len(text) - 120)
+    cuts = [cut for mark in "<&" if (cut := text.rfind(mark, tail)) >= 0]
+    return min(cuts, default=len(text))
