@@ -1,0 +1,113 @@
+"""From markup to paragraphs: blocks of text in the order of the page."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from lxml import etree
+
+from newsbot.extraction.strings import resolved, squash
+
+Kind = Literal["paragraph", "heading", "quote", "item", "cell"]
+
+MAX_BLOCKS = 5000
+
+_KINDS: dict[str, Kind] = {
+    "h1": "heading", "h2": "heading", "h3": "heading", "h4": "heading", "h5": "heading", "h6": "heading", "head": "heading",
+    "blockquote": "quote", "quote": "quote", "q": "quote", "li": "item", "item": "item", "dt": "item", "dd": "item",
+    "td": "cell", "th": "cell", "cell": "cell",
+}  # fmt: skip
+"""HTML names, and the TEI names in which trafilatura answers."""
+_BREAKS = frozenset(
+    "p div section article main header footer ul ol dl list table tbody thead tfoot tr row pre code br lb hr address details summary center "
+    "figure body html form fieldset".split()
+) | frozenset(_KINDS)
+_SKIPPED = frozenset(
+    "script style noscript template svg iframe object embed video audio canvas button select option input textarea form nav figcaption "
+    "aside head title graphic img picture source menu dialog".split()
+)
+_HTML_HEAD = frozenset({"meta", "link", "title", "script", "style", "base"})
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One paragraph and what it is."""
+
+    kind: Kind
+    text: str
+
+
+def render(roots: Iterable[etree._Element], removed: Collection[etree._Element] = ()) -> list[Block]:
+    """Return the blocks below ``roots`` without navigation, forms, captions and what is ``removed``."""
+    blocks: list[Block] = []
+    for root in roots:
+        _Renderer(root, frozenset(removed), blocks).run()
+    return blocks
+
+
+def join(blocks: Iterable[Block]) -> str:
+    """Return the text of an article: one block a line."""
+    return "\n".join(block.text for block in blocks)
+
+
+class _Renderer:
+    def __init__(self, root: etree._Element, removed: frozenset[etree._Element], blocks: list[Block]) -> None:
+        self._root = root
+        self._removed = removed
+        self._blocks = blocks
+        self._parts: list[str] = []
+        self._kinds: list[Kind] = ["paragraph"]
+
+    def run(self) -> None:
+        walker = etree.iterwalk(self._root, events=("start", "end"))
+        for event, element in walker:
+            if len(self._blocks) >= MAX_BLOCKS:
+                return
+            if event == "start":
+                if self._is_skipped(element):
+                    walker.skip_subtree()
+                else:
+                    self._start(element)
+            else:
+                self._end(element)
+        self._flush()
+
+    def _is_skipped(self, element: etree._Element) -> bool:
+        name = element.tag
+        if element is self._root:
+            return False
+        if not isinstance(name, str) or element in self._removed:
+            return True
+        return name in _SKIPPED and not (name == "head" and not _is_html_head(element))
+
+    def _start(self, element: etree._Element) -> None:
+        if element.tag in _BREAKS:
+            self._flush()
+            if element.tag in _KINDS:
+                self._kinds.append(_KINDS[str(element.tag)])
+        if element.text:
+            self._parts.append(element.text)
+
+    def _end(self, element: etree._Element) -> None:
+        if element.tag in _BREAKS and not (element is not self._root and self._is_skipped(element)):
+            self._flush()
+            if element.tag in _KINDS:
+                self._kinds.pop()
+        if element.tail and element is not self._root:
+            self._parts.append(element.tail)
+
+    def _flush(self) -> None:
+        if not self._parts:
+            return
+        text = squash(resolved("".join(self._parts)))
+        self._parts.clear()
+        if text:
+            self._blocks.append(Block(self._kinds[-1], text))
+
+
+def _is_html_head(element: etree._Element) -> bool:
+    """Trafilatura calls a subheading ``head``; HTML's head holds other things."""
+    parent = element.getparent()
+    return (parent is not None and parent.tag == "html") or any(child.tag in _HTML_HEAD for child in element)

@@ -1,0 +1,81 @@
+"""The main text of a page by the density of its words: one pass, linear in the size of the page."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from lxml import etree
+from lxml.html import HtmlElement
+
+from newsbot.extraction.blocks import Block, render
+
+_INLINE = frozenset(
+    "a abbr b bdi bdo big cite code del dfn em font i ins kbd label mark q s samp small span strike strong sub sup time tt u var wbr br".split()
+)
+_SKIPPED = frozenset("script style noscript template svg head title form nav footer button select option textarea aside header menu".split())
+_LEAST = 25
+
+
+def densest(tree: HtmlElement) -> list[Block]:
+    """Return the blocks of the container whose children hold most prose; links count against it."""
+    prose, linked = _own_text(tree)
+    scores: dict[etree._Element, float] = defaultdict(float)
+    for block, length in prose.items():
+        worth = length - 2 * linked.get(block, 0)
+        parent = block.getparent()
+        if worth < _LEAST or parent is None:
+            continue
+        scores[block] += worth * 0.6 if length > 400 else 0.0  # text cut by <br> only lies in one block
+        scores[parent] += worth
+        above = parent.getparent()
+        if above is not None:
+            scores[above] += worth * 0.6
+    if not scores:
+        return []
+    return render([max(scores, key=lambda element: scores[element])])
+
+
+def concentration(tree: HtmlElement, length: int) -> tuple[float, float]:
+    """Return the prose of the one parent that holds most of it, and that as a share of ``length``.
+
+    Paragraphs of an article stand side by side; teasers of a front page each stand in a box of their own.
+    """
+    prose, linked = _own_text(tree)
+    sums: dict[etree._Element, float] = defaultdict(float)
+    for block, own in prose.items():
+        worth = own - 2 * linked.get(block, 0)
+        parent = block.getparent()
+        if worth >= _LEAST and parent is not None:
+            sums[parent] += worth
+            sums[block] += worth if own > 300 else 0.0
+    most = max(sums.values(), default=0.0)
+    return most, most / max(length, 1)
+
+
+def _own_text(tree: HtmlElement) -> tuple[dict[etree._Element, int], dict[etree._Element, int]]:
+    """Length of the text directly in each block element, and how much of it is links."""
+    prose: dict[etree._Element, int] = defaultdict(int)
+    linked: dict[etree._Element, int] = defaultdict(int)
+    walker = etree.iterwalk(tree, events=("start", "end"))
+    blocks: list[etree._Element] = [tree]
+    links = 0
+    for event, element in walker:
+        name = element.tag
+        if event == "start":
+            if name in _SKIPPED:
+                walker.skip_subtree()
+                continue
+            if name not in _INLINE:
+                blocks.append(element)
+            links += name == "a"
+            length = len(element.text or "")
+        else:
+            if name not in _INLINE and name not in _SKIPPED:
+                blocks.pop()
+            links -= name == "a"
+            length = len(element.tail or "")
+        if length > 1:
+            prose[blocks[-1]] += length
+            if links:
+                linked[blocks[-1]] += length
+    return prose, linked

@@ -1,0 +1,177 @@
+"""JSON-LD of a page: which node is the article, and what it says (schema.org vocabulary)."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from newsbot.extraction.strings import key, plain
+
+Node = dict[str, Any]
+
+MAX_NODES = 3000
+MAX_DEPTH = 24
+MAX_SCRIPTS = 60
+MAX_LENGTH = 1_000_000
+
+_ARTICLE = re.compile(r"(?:Article|BlogPosting|LiveBlogPosting|Report|NewsStory)$")
+_WEAK = re.compile(r"(?:WebPage|CreativeWork|SocialMediaPosting|DiscussionForumPosting|VideoObject|Review|PodcastEpisode|Recipe)$")
+_LIST = re.compile(r"(?:CollectionPage|SearchResultsPage|ProfilePage|ContactPage|AboutPage)$")
+_ASIDE = frozenset({"hasPart", "isPartOf", "liveBlogUpdate", "itemListElement", "citation", "relatedLink", "comment", "review"})
+_TRAILING_COMMA = re.compile(r",(\s*[}\]])")
+_BAD_ESCAPE = re.compile(r'\\(?![\\/"bfnrtu])')
+_WRAPPING = re.compile(r"^\s*(?:<!--|//\s*<!\[CDATA\[|<!\[CDATA\[|/\*.{0,20}?\*/)?\s*|\s*(?:-->|//\s*\]\]>|\]\]>|;)?\s*$", re.DOTALL)
+_SINGLE = re.compile(r'"(headline|datePublished|dateModified|articleSection|inLanguage)"\s*:\s*"((?:[^"\\]|\\.){1,500})"')
+
+
+class Nodes:
+    """All nodes of a page's JSON-LD, in order; references by ``@id`` can be followed."""
+
+    def __init__(self, scripts: Iterable[str]) -> None:
+        self.all: list[Node] = []
+        self.own: Node | None = None
+        """The article that names this page or its headline; set by :meth:`article`."""
+        self._asides: set[int] = set()
+        self._by_id: dict[str, Node] = {}
+        for number, script in enumerate(scripts):
+            if number >= MAX_SCRIPTS or len(script) > MAX_LENGTH:
+                break
+            for document in load(script):
+                self._walk(document)
+
+    def _walk(self, document: Any) -> None:
+        stack: list[tuple[Any, int, bool]] = [(document, 0, False)]
+        while stack and len(self.all) < MAX_NODES:
+            value, depth, aside = stack.pop()
+            if isinstance(value, list) and depth < MAX_DEPTH:
+                stack.extend((item, depth + 1, aside) for item in reversed(value[:500]))
+            elif isinstance(value, dict) and depth < MAX_DEPTH:
+                self._add(value, aside=aside)
+                stack.extend(
+                    (child, depth + 1, aside or name in _ASIDE)
+                    for name, child in reversed(value.items())
+                    if isinstance(child, dict | list)
+                )
+
+    def _add(self, node: Node, *, aside: bool) -> None:
+        self.all.append(node)
+        if aside:
+            self._asides.add(id(node))
+        name = node.get("@id")
+        if isinstance(name, str) and len(node) > len(self._by_id.get(name, ())):
+            self._by_id[name] = node
+
+    def follow(self, value: Any) -> Any:
+        """Return the node that ``{"@id": …}`` stands for; other values as they are."""
+        if isinstance(value, dict) and len(value) <= 2 and isinstance(value.get("@id"), str):
+            return self._by_id.get(value["@id"], value)
+        return value
+
+    def article(self, url: str, titles: Iterable[str]) -> Node | None:
+        """Return the node of the page's own article.
+
+        Several may be there (teasers of others): one that names this page or its headline wins, then
+        one that is not a part of something else, then the one that says most.
+        """
+        known = {key(title) for title in titles if title}
+        path = url.split("?", maxsplit=1)[0].rstrip("/")
+        found: list[tuple[tuple[bool, bool, bool, int], Node]] = []
+        for node in self.all:
+            if not is_article(node):
+                continue
+            names_page = path in (part.split("?")[0].split("#")[0].rstrip("/") for part in _addresses(node))
+            same_title = key(first_text(node.get("headline") or node.get("name"))) in known
+            whole = id(node) not in self._asides
+            said = sum(bool(node.get(name)) for name in ("headline", "datePublished", "author", "articleBody"))
+            if said:
+                found.append(((names_page or same_title, whole, same_title, said), node))
+        if not found:
+            return None
+        rank, node = max(found, key=lambda pair: pair[0])
+        if rank[0]:
+            self.own = node
+        return node if rank[0] or len(found) < 3 else None  # else a list of other articles
+
+    def weaker(self) -> Iterator[Node]:
+        """Nodes of the page as a whole (WebPage, VideoObject …) that name a time or an author."""
+        for node in self.all:
+            if _has_type(node, _WEAK) and id(node) not in self._asides and (node.get("datePublished") or node.get("uploadDate")):
+                yield node
+
+    def has_list_type(self) -> bool:
+        """True when the page calls itself a collection, a profile or a search result."""
+        return any(_has_type(node, _LIST) and id(node) not in self._asides for node in self.all)
+
+
+def is_article(node: Node) -> bool:
+    """True for NewsArticle, BlogPosting, ReportageNewsArticle … whatever the prefix of the type."""
+    return _has_type(node, _ARTICLE)
+
+
+def _has_type(node: Node, pattern: re.Pattern[str]) -> bool:
+    types = node.get("@type")
+    return any(isinstance(name, str) and pattern.search(name) for name in (types if isinstance(types, list) else [types]))
+
+
+def load(script: str) -> list[Any]:
+    """Return the documents of one script; common faults are repaired, hopeless text gives nothing.
+
+    Repaired: wrapping comments, raw line breaks in strings, trailing commas, wrong escapes, several
+    documents in one script. Of text that stays broken only single dates and headlines are taken.
+    """
+    text = _WRAPPING.sub("", script.strip().lstrip("\ufeff"))
+    if not text:
+        return []
+    repaired = text
+    for repair in (None, _BAD_ESCAPE, _TRAILING_COMMA):
+        if repair is not None:
+            repaired = repair.sub(r"\\\\" if repair is _BAD_ESCAPE else r"\1", repaired)
+        documents = _decode(repaired)
+        if documents:
+            return documents
+    pairs = {match[1]: match[2] for match in reversed(list(_SINGLE.finditer(text[:100_000])))}
+    return [{"@type": "Article", **pairs}] if "headline" in pairs and '"@type"' in text else []
+
+
+def _decode(text: str) -> list[Any]:
+    decoder = json.JSONDecoder(strict=False)
+    documents: list[Any] = []
+    at = 0
+    while at < len(text) and len(documents) < 20:
+        try:
+            document, at = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            break
+        documents.append(document)
+        while at < len(text) and text[at] in " \t\r\n;,":
+            at += 1
+    return documents
+
+
+def _addresses(node: Node) -> Iterator[str]:
+    for name in ("url", "mainEntityOfPage", "@id"):
+        value = node.get(name)
+        if isinstance(value, dict):
+            value = value.get("@id") or value.get("url")
+        if isinstance(value, str):
+            yield value
+
+
+def texts(value: Any) -> list[str]:
+    """Return the strings of a value that may be a string, a node with a name, or a list of these."""
+    if isinstance(value, str):
+        text = plain(value[:20_000])
+        return [text] if text else []
+    if isinstance(value, dict):
+        return texts(value.get("name") or value.get("@value") or value.get("headline"))
+    if isinstance(value, list):
+        return [text for item in value[:100] if not isinstance(item, list) for text in texts(item)]
+    return []
+
+
+def first_text(value: Any) -> str:
+    """Return the first of :func:`texts`, or an empty string."""
+    found = texts(value)
+    return found[0] if found else ""

@@ -1,0 +1,117 @@
+"""The language of a text: by its letters, then by its small words; the page's own tag is only a prior."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+from newsbot.extraction.stopwords import PROFILES
+
+SAMPLE = 6000
+"""Signs of the text that are looked at."""
+
+_CODE = re.compile(r"^([a-z]{2,3})(?:[-_].*)?$")
+_RENAMED = {"iw": "he", "in": "id", "nb": "no", "nn": "no", "ua": "uk", "cz": "cs", "jp": "ja", "kr": "ko", "gr": "el", "cn": "zh", "se": "sv",
+            "eng": "en", "rus": "ru", "ukr": "uk", "deu": "de", "ger": "de", "bs": "hr", "fil": "tl"}  # fmt: skip
+_SCRIPTS = (
+    ("latin", "A", "ɏ"),
+    ("greek", "Ͱ", "Ͽ"),
+    ("cyrillic", "Ѐ", "ӿ"),
+    ("armenian", "԰", "֏"),
+    ("hebrew", "֐", "׿"),
+    ("arabic", "؀", "ۿ"),
+    ("devanagari", "ऀ", "ॿ"),
+    ("bengali", "ঀ", "৿"),
+    ("gurmukhi", "਀", "੿"),
+    ("gujarati", "઀", "૿"),
+    ("tamil", "஀", "௿"),
+    ("telugu", "ఀ", "౿"),
+    ("kannada", "ಀ", "೿"),
+    ("malayalam", "ഀ", "ൿ"),
+    ("sinhala", "඀", "෿"),
+    ("thai", "฀", "๿"),
+    ("lao", "຀", "໿"),
+    ("burmese", "က", "႟"),
+    ("georgian", "Ⴀ", "ჿ"),
+    ("khmer", "ក", "៿"),
+    ("latin", "Ḁ", "ỿ"),
+    ("greek", "ἀ", "῿"),
+    ("kana", "぀", "ヿ"),
+    ("han", "㐀", "鿿"),
+    ("hangul", "가", "힯"),
+)
+_SURE = {
+    "greek": "el", "armenian": "hy", "hebrew": "he", "bengali": "bn", "gurmukhi": "pa", "gujarati": "gu", "tamil": "ta", "telugu": "te",
+    "kannada": "kn", "malayalam": "ml", "sinhala": "si", "thai": "th", "lao": "lo", "burmese": "my", "georgian": "ka", "khmer": "km",
+    "hangul": "ko",
+}  # fmt: skip
+_BY_SCRIPT = {
+    "cyrillic": ("ru", "uk", "be", "bg", "sr", "mk", "kk"),
+    "arabic": ("ar", "fa", "ur"),
+    "devanagari": ("hi", "mr"),
+}
+_OWN_LETTERS = {"be": "ў", "uk": "їєґ", "kk": "қңғұә", "mk": "ѓќѕ", "sr": "ђћ", "ru": "ыэё", "fa": "پچگژ", "ur": "ٹڈڑے"}
+_LATIN = tuple(language for language in PROFILES if language not in {code for codes in _BY_SCRIPT.values() for code in codes})
+_WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)?")
+_PRIOR = 0.25
+_ENOUGH = 0.06
+
+
+def normal_code(tag: str | None) -> str | None:
+    """Return the two-letter code (three where there is no shorter one) of a tag such as ``ru_RU``."""
+    match = _CODE.match(tag.strip().lower()) if tag else None
+    return _RENAMED.get(match[1], match[1]) if match else None
+
+
+def detect(text: str, prior: str | None = None) -> str | None:
+    """Return the language of ``text``, ISO 639-1; ``prior`` (a tag) decides where the text does not.
+
+    Small words vote; those of the prior weigh a quarter more. None for a short text without a prior.
+    """
+    expected = normal_code(prior)
+    sample = text[:SAMPLE]
+    script = _script(sample)
+    if script is None:
+        return expected
+    if script in _SURE:
+        return _SURE[script]
+    if script == "kana":
+        return "ja"
+    if script == "han":
+        return "zh" if expected not in ("ja", "yue") else expected
+    scores = _scores(sample, _BY_SCRIPT.get(script, _LATIN), expected)
+    winner = max(scores, key=lambda code: scores[code])
+    if scores[winner] >= _ENOUGH:
+        return winner
+    return expected
+
+
+def _script(sample: str) -> str | None:
+    """The script of most letters; Japanese is known by some kana among many Han signs."""
+    counts: Counter[str] = Counter()
+    for sign, number in Counter(sample).items():
+        if sign.isalpha():
+            counts[_script_of(sign)] += number
+    counts.pop("", None)
+    if not counts:
+        return None
+    if counts["kana"] * 20 > counts["han"] + counts["kana"] > counts["latin"]:
+        return "kana"
+    counts["han"] *= 2  # one sign is a word or half of one
+    return counts.most_common(1)[0][0]
+
+
+def _script_of(sign: str) -> str:
+    return next((name for name, first, last in _SCRIPTS if first <= sign <= last), "")
+
+
+def _scores(sample: str, languages: tuple[str, ...], expected: str | None) -> dict[str, float]:
+    found = Counter(_WORD.findall(sample.lower()))
+    total = sum(found.values()) or 1
+    scores: dict[str, float] = {}
+    for language in languages:
+        share = sum(number for word, number in found.items() if word in PROFILES[language]) / total
+        own = sum(sample.count(letter) for letter in _OWN_LETTERS.get(language, ""))
+        share += min(0.1, own / len(sample) * 4)
+        scores[language] = share * (1 + _PRIOR if language == expected else 1)
+    return scores

@@ -1,0 +1,136 @@
+"""What the selectors of a site's rule find on a page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date, datetime
+from functools import lru_cache
+
+from lxml import etree
+from lxml.html import HtmlElement
+
+from newsbot.extraction.blocks import Block, render
+from newsbot.extraction.page import text_of
+from newsbot.extraction.strings import plain, resolved, squash
+from newsbot.rules.schema import Layout, Rule, Selector
+
+MAX_HITS = 2000
+
+Hit = HtmlElement | str
+
+
+def layout_for(rule: Rule | None, published: datetime | None, now: datetime) -> Layout | None:
+    """Return the layout that was in force on the day of publication, or today if that is not known."""
+    if rule is None or not rule.layouts:
+        return None
+    day = (published or now).date()
+    for layout in rule.layouts:  # newest first
+        if layout.valid_from is None or layout.valid_from <= day:
+            return layout
+    return min(rule.layouts, key=lambda layout: layout.valid_from or date.min)
+
+
+class Selected:
+    """A layout applied to a tree. Each field's alternatives are tried in order; the first that gives something wins."""
+
+    def __init__(self, tree: HtmlElement, layout: Layout | None) -> None:
+        self._tree = tree
+        self._layout = layout
+        self._removed: frozenset[etree._Element] | None = None
+
+    def names(self, field: str) -> bool:
+        """True when the layout says how to find ``field``."""
+        return self._layout is not None and bool(self._layout.extract.get(field))
+
+    def strings(self, field: str) -> list[str]:
+        """Return the values of ``field`` as one-line strings; ``<meta>`` and ``<time>`` give their machine form."""
+        for selector in self._selectors(field):
+            values = [value for hit in self._hits(selector) if (value := _as_string(hit))]
+            if values:
+                return values
+        return []
+
+    def string(self, field: str) -> str | None:
+        """Return the first of :meth:`strings`."""
+        return next(iter(self.strings(field)), None)
+
+    def addresses(self, field: str) -> list[str]:
+        """Return the values of ``field`` as addresses: of elements ``src``, ``href`` or ``content``."""
+        for selector in self._selectors(field):
+            values = [value for hit in self._hits(selector) if (value := _as_address(hit))]
+            if values:
+                return values
+        return []
+
+    def blocks(self, field: str = "text") -> list[Block]:
+        """Return the text of ``field`` as blocks; several hits follow one another as on the page."""
+        for selector in self._selectors(field):
+            blocks: list[Block] = []
+            for hit in _outermost(self._hits(selector)):
+                if isinstance(hit, str):
+                    blocks.extend(Block("paragraph", line) for line in map(squash, resolved(hit).splitlines()) if line)
+                else:
+                    blocks.extend(render([hit], self.removed))
+            if blocks:
+                return blocks
+        return []
+
+    @property
+    def removed(self) -> frozenset[etree._Element]:
+        """The elements that the layout's ``remove`` selectors hit."""
+        if self._removed is None:
+            selectors = self._layout.remove if self._layout is not None else ()
+            hits = [hit for selector in selectors for hit in self._run(selector)]
+            self._removed = frozenset(hit for hit in hits if isinstance(hit, etree._Element))
+        return self._removed
+
+    def _selectors(self, field: str) -> Sequence[Selector]:
+        return self._layout.extract.get(field, ()) if self._layout is not None else ()
+
+    def _hits(self, selector: Selector) -> list[Hit]:
+        hits = self._run(selector)
+        if not self.removed:
+            return hits
+        return [hit for hit in hits if isinstance(hit, str) or not self._is_removed(hit)]
+
+    def _is_removed(self, element: HtmlElement) -> bool:
+        return element in self.removed or any(ancestor in self.removed for ancestor in element.iterancestors())
+
+    def _run(self, selector: Selector) -> list[Hit]:
+        """Run one selector; one that gives a number or fails on this page gives nothing."""
+        try:
+            found = _compiled(selector.xpath)(self._tree)
+        except etree.XPathError:
+            return []
+        if isinstance(found, str):
+            return [str(found)] if found.strip() else []
+        if not isinstance(found, list):
+            return []
+        return [hit if isinstance(hit, HtmlElement) else str(hit) for hit in found[:MAX_HITS] if isinstance(hit, HtmlElement | str)]
+
+
+@lru_cache(maxsize=4096)
+def _compiled(xpath: str) -> etree.XPath:
+    return etree.XPath(xpath)
+
+
+def _outermost(hits: list[Hit]) -> list[Hit]:
+    """Leave out elements inside of other hits, so that no text comes twice."""
+    elements = {hit for hit in hits if not isinstance(hit, str)}
+    return [hit for hit in hits if isinstance(hit, str) or not any(above in elements for above in hit.iterancestors())]
+
+
+def _as_string(hit: Hit) -> str:
+    if isinstance(hit, str):
+        return plain(hit)
+    if hit.tag == "meta":
+        return plain(hit.get("content") or "")
+    if hit.tag == "time":
+        return plain(hit.get("datetime") or "") or text_of(hit)
+    return text_of(hit) or plain(hit.get("content") or "")
+
+
+def _as_address(hit: Hit) -> str:
+    if isinstance(hit, str):
+        return hit.strip()
+    return next((value.strip() for name in ("data-src", "src", "href", "content") if (value := hit.get(name))), "")

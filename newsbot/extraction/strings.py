@@ -1,0 +1,67 @@
+"""Clean strings out of dirty ones."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+
+_SPACES = re.compile(r"[\s\u00a0\u2007\u202f\u3000\u2028\u2029\x1c-\x1f\x85]+")
+_INVISIBLE = re.compile(
+    "[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\ufffe\uffff\x00-\x08\x0e-\x1b\x7f]"
+)
+_ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,24});")
+_TAG = re.compile(r"</?[a-zA-Z][^<>]{0,500}>")
+_WORDS = re.compile(
+    r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af_]+"
+)
+_CODE = re.compile(r"[{}]|function\s{0,3}\(|\bvar\s|document\.")
+
+
+def squash(text: str) -> str:
+    """Return ``text`` on one line: white space runs become one space, invisible characters go."""
+    return _SPACES.sub(" ", _INVISIBLE.sub("", text)).strip()
+
+
+def plain(text: str) -> str:
+    """Return a metadata value as people read it: entities resolved (also twice encoded), tags gone.
+
+    >>> plain("Black &amp;amp; white: <i>a  story</i>")
+    'Black & white: a story'
+    """
+    for _ in range(3):
+        if not _ENTITY.search(text):
+            break
+        text = unescape(text)
+    if "<" in text:
+        text = _TAG.sub(" ", text)
+    return squash(text)
+
+
+def resolved(text: str) -> str:
+    """Resolve entities that are still there after parsing: the page encoded them twice."""
+    return unescape(text) if "&" in text and _ENTITY.search(text) else text
+
+
+def words(text: str) -> list[str]:
+    """Return the words of ``text`` in lower case; a Chinese, Japanese or Korean sign is a word."""
+    return _WORDS.findall(text.casefold())
+
+
+def key(text: str) -> str:
+    """Return what is compared when two strings may say the same: the words alone."""
+    return " ".join(words(text))
+
+
+def looks_like_code(text: str) -> bool:
+    """True for JavaScript or CSS that was taken for text."""
+    return len(_CODE.findall(text[:2000])) > 3
+
+
+def size(text: str) -> int:
+    """Return the length of ``text`` in letters of an alphabet: a CJK sign weighs as much as three."""
+    extra = (
+        sum(1 for sign in text if "\u3040" <= sign <= "\u9fff" or "\uac00" <= sign <= "\ud7af")
+        if not text.isascii()
+        else 0
+    )
+    return len(text) + 2 * extra

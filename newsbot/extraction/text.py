@@ -1,0 +1,83 @@
+"""The text of an article: by the rule, else by the generic extractor, checked against structured data."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from html import unescape
+
+from lxml import etree
+from lxml.html import fragment_fromstring
+
+from newsbot.extraction.blocks import Block, join, render
+from newsbot.extraction.body import generic_body
+from newsbot.extraction.evidence import JSON_LD, MICRODATA, RULE
+from newsbot.extraction.page import Page
+from newsbot.extraction.selectors import Selected
+from newsbot.extraction.strings import key, looks_like_code, size, squash
+from newsbot.extraction.tidy import tidy
+
+MAX_TEXT = 500_000
+_SENTENCE = re.compile(r"^.{20,160}?[.!?…](?=\s|$)")
+_MARKUP = re.compile(r"</?(?:p|br|div|h[1-6]|li|ul|strong|em|a|span)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """The blocks of the text and the method that found them."""
+
+    blocks: tuple[Block, ...]
+    method: str
+
+    @property
+    def text(self) -> str:
+        """One block a line."""
+        return join(self.blocks)[:MAX_TEXT]
+
+    def without_title(self, title: str) -> str:
+        """Return the text without a repetition of the headline at its start."""
+        blocks = list(self.blocks)
+        for index, block in enumerate(blocks[:3]):
+            if key(block.text) == key(title) and len(blocks) > 1:
+                del blocks[index]
+                break
+        return join(blocks)[:MAX_TEXT]
+
+    def first_sentence(self) -> str:
+        """Return what may stand for a missing headline."""
+        text = next((block.text for block in self.blocks if len(block.text) >= 20), "")
+        match = _SENTENCE.match(text)
+        return match[0] if match else text[:100].rsplit(" ", 1)[0]
+
+
+def find_body(page: Page, selected: Selected) -> Body:
+    """Return the text of the page; empty if nothing was found. No generic extractor runs where a rule gives text."""
+    blocks = selected.blocks() if selected.names("text") else []
+    if blocks:
+        return Body(tuple(blocks), RULE)
+    found, method = generic_body(page.tree, selected.removed)
+    blocks = tidy(found)
+    stated = _stated(page)
+    if stated and _is_better(stated, blocks):
+        return Body(tuple(stated), JSON_LD)
+    return Body(tuple(blocks), method)
+
+
+def _stated(page: Page) -> list[Block]:
+    """The ``articleBody`` of JSON-LD, in paragraphs if it has any."""
+    value = page.article.get("articleBody") if page.article is not None else None
+    if not isinstance(value, str):
+        return []
+    text = unescape(value[:MAX_TEXT])
+    if _MARKUP.search(text):
+        try:
+            return render([fragment_fromstring(text, create_parent="div")])
+        except (etree.ParserError, ValueError, AssertionError):
+            return []
+    return [Block("paragraph", line) for line in map(squash, text.splitlines()) if line]
+
+
+def _is_better(stated: list[Block], found: list[Block]) -> bool:
+    """The stated text replaces one that was not found, or that is less than half of it."""
+    length = size(join(stated))
+    return length >= 200 and size(join(found)) * 2 < length and not looks_like_code(join(stated))

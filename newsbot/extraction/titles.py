@@ -1,0 +1,136 @@
+"""The headline of an article, without the name of the site."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from newsbot.extraction.evidence import FEED, JSON_LD, META, MICRODATA, OPEN_GRAPH, SITEMAP, VISIBLE, Candidate
+from newsbot.extraction.jsonld import first_text
+from newsbot.extraction.page import Page, text_of
+from newsbot.extraction.strings import key, plain, words
+from newsbot.items import Link, Where
+
+MAX_TITLE = 400
+
+_SEPARATOR = re.compile(r"\s+[|¦│‖•·»›—–\-:/~]{1,2}\s+|\s*[|│‖]\s*|\s+::\s+|\s*»\s*$|--|_(?=[^_]{2,20}$)|\s*›\s*")
+_EMPTY = frozenset({"untitled", "home", "index", "document", "без названия", "no title", "new page", "loading", "article", "news"})
+
+
+def clean_title(title: str, sites: list[str]) -> str:
+    """Return ``title`` without a leading or trailing part that names the site.
+
+    ``sites`` are names of the site as :func:`site_names` gives them, compared by their words.
+
+    >>> clean_title("Rain in May - The Daily News", ["daily news"])
+    'Rain in May'
+    """
+    title = plain(title)[:MAX_TITLE]
+    for _ in range(3):
+        shorter = _without_site(title, sites)
+        if shorter == title:
+            break
+        title = shorter
+    return title.strip(" |│»›–—-")
+
+
+def _without_site(title: str, sites: list[str]) -> str:
+    parts = list(_SEPARATOR.finditer(title))
+    if not parts:
+        return title
+    last, first = parts[-1], parts[0]
+    if _names_site(title[last.end() :], sites) and title[: last.start()].strip():
+        return title[: last.start()]
+    if _names_site(title[: first.start()], sites) and title[first.end() :].strip():
+        return title[first.end() :]
+    return title
+
+
+def _names_site(part: str, sites: list[str]) -> bool:
+    name = key(part)
+    joined = name.replace(" ", "")
+    if not name:
+        return True
+    for site in sites:
+        together = site.replace(" ", "")
+        if name == site or joined == together:
+            return True
+        longer, shorter = max(joined, together, key=len), min(joined, together, key=len)
+        if len(shorter) >= 4 and shorter in longer and len(name.split()) <= len(site.split()) + 3 and len(longer) < 3 * len(shorter):
+            return True
+    return False
+
+
+def site_names(page: Page) -> list[str]:
+    """Return what the site may be called: its own metadata, its publisher, the labels of its host."""
+    publisher = page.article.get("publisher") if page.article else None
+    raw = [
+        page.meta("og:site_name"),
+        page.meta("application-name"),
+        page.meta("twitter:site").lstrip("@"),
+        page.meta("apple-mobile-web-app-title"),
+        first_text(page.nodes.follow(publisher)),
+    ]
+    labels = [label for label in page.host.split(".") if label not in ("www", "com", "co", "m", "org", "net", "news")]
+    host = [page.host.removeprefix("www."), *[label for label in labels[:-1] or labels if len(label) > 2]]
+    found = [key(name) for name in [*raw, *host] if name and len(name) < 60]
+    return list(dict.fromkeys(filter(None, found)))
+
+
+def title_candidates(page: Page, hint: Link | None) -> Iterator[Candidate[str]]:
+    """Yield possible headlines, cleaned, most trusted methods with the highest confidence.
+
+    What several sources say rises: see :func:`choose_title`.
+    """
+    sites = site_names(page)
+    raw: list[tuple[str, str, float]] = []
+    if page.article is not None:
+        raw.append((first_text(page.article.get("headline")), JSON_LD, 0.86))
+        raw.append((first_text(page.article.get("name")), JSON_LD, 0.7))
+    raw.append((page.meta("og:title"), OPEN_GRAPH, 0.84))
+    raw.extend((text, VISIBLE, 0.82 - 0.1 * index) for index, text in enumerate(page.headings[:3]))
+    raw.extend((item.get("content") or text_of(item, 600), MICRODATA, 0.8) for item in page.items.get("headline", [])[:1])
+    raw.append((page.meta("twitter:title"), META, 0.74))
+    raw.append((page.meta("citation_title", "dc.title", "parsely-title", "sailthru.title", "title", "cxenseparse:title"), META, 0.72))
+    if hint is not None and hint.text and hint.where in (Where.FEED, Where.NEWS_SITEMAP, Where.PUSH):
+        raw.append((hint.text, SITEMAP if hint.where is Where.NEWS_SITEMAP else FEED, 0.73))
+    raw.append((page.title_tag, META, 0.5))
+    for text, method, confidence in raw:
+        title = clean_title(text, sites) if text else ""
+        if _usable(title, sites):
+            yield Candidate(title, method, confidence)
+
+
+def _usable(title: str, sites: list[str]) -> bool:
+    name = key(title)
+    return bool(name) and name not in _EMPTY and name not in sites and len(title) >= 2
+
+
+def choose_title(candidates: list[Candidate[str]]) -> Candidate[str] | None:
+    """Return the headline that most evidence agrees on.
+
+    Each candidate is supported by those with the same words; one that another one extends (a kicker
+    before it, a cut end) is supported in part.
+    """
+    if not candidates:
+        return None
+    keys = [key(candidate.value) for candidate in candidates]
+    scores = []
+    for index, candidate in enumerate(candidates):
+        support = sum(
+            0.06 if keys[other] == keys[index] else 0.02 if _near(keys[other], keys[index]) else 0.0
+            for other in range(len(candidates))
+            if candidates[other].method != candidate.method
+        )
+        scores.append(candidate.confidence + min(support, 0.15))
+    return candidates[max(range(len(candidates)), key=lambda index: scores[index])]
+
+
+def _near(one: str, other: str) -> bool:
+    return len(one) > 12 and len(other) > 12 and (one in other or other in one)
+
+
+def same_title(one: str, other: str) -> bool:
+    """True when two headlines say the same in most of their words."""
+    left, right = set(words(one)), set(words(other))
+    return bool(left and right) and len(left & right) >= 0.8 * min(len(left), len(right))

@@ -1,0 +1,119 @@
+"""Is this page an article at all? A verdict from evidence, with a stable reason when it is none."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from lxml import etree
+
+from newsbot.extraction.density import concentration
+from newsbot.extraction.page import Page
+from newsbot.extraction.strings import size
+from newsbot.items import Kind, Link, Where
+from newsbot.rules.match import classify
+from newsbot.rules.schema import Rule
+
+SHORT_WITH_HINT = 60
+"""Letters of text that are enough when a feed or a news sitemap calls the page news."""
+SHORT_WITH_METADATA = 140
+"""… when the page calls itself an article."""
+SHORT_PLAIN = 350
+"""… when nothing speaks for it but its text."""
+LONG = 1200
+
+_PASSWORD = etree.XPath("boolean(//input[@type='password'])")
+_ERROR = re.compile(
+    r"^\W*(?:error\W*)?(?:40[0134]|410|50[0234])\b|page (?:not|cannot be|could not be) found|not found$|^oops|access denied|^forbidden|service unavailable|"
+    r"internal server error|bad gateway|страница не найдена|страницы не существует|такой страницы нет|доступ (?:запрещен|ограничен)|ошибка \d{3}|^ошибка$|"
+    r"сторінк\w+ не знайдено|seite (?:wurde )?nicht gefunden|page (?:non trouvée|introuvable)|página no encontrada|"
+    r"página não encontrada|pagina non trovata|nie znaleziono strony|content (?:is )?(?:unavailable|no longer available)",
+    re.IGNORECASE,
+)
+_CHALLENGE = re.compile(
+    r"^just a moment|attention required|checking your browser|verify (?:that )?you are (?:a )?human|are you a robot|enable javascript and cookies|"
+    r"ddos.?guard|please wait while|captcha|проверка браузера|вы не робот|access to this page has been denied",
+    re.IGNORECASE,
+)
+_LOGIN = re.compile(r"\b(?:log ?in|sign ?in|вход|войти|авторизация|anmelden|connexion|iniciar sesión|accedi|zaloguj)\b", re.IGNORECASE)
+_TAG_PATH = re.compile(r"/(?:tags?|topics?|themes?|keywords?|labels?|tema|temas|thema|sujet|tegi?|metki|story-tags?)(?:/|$)", re.IGNORECASE)
+_LIST_PATH = re.compile(
+    r"/(?:categor(?:y|ies)|rubrics?|rubrika|author|authors|avtor|autor|user|users|profile|archive|archives|arhiv|page/\d+|all|latest)(?:/[^/]*)?/?$", re.IGNORECASE
+)
+_SEARCH_PATH = re.compile(r"/(?:search|poisk|suche|recherche|buscar|ricerca|szukaj)(?:/|\.|$)", re.IGNORECASE)
+_SEARCH_KEYS = frozenset({"q", "s", "query", "search", "text"})
+_REFRESH = etree.XPath("//meta[translate(@http-equiv,'REFSH','refsh')='refresh']/@content")
+
+
+def is_strong(hint: Link | None) -> bool:
+    """True for a page that its site announced as news."""
+    return hint is not None and hint.where in (Where.FEED, Where.NEWS_SITEMAP, Where.PUSH)
+
+
+def refuse_page(page: Page, text: str, hint: Link | None) -> str | None:
+    """Return why the page cannot be an article whatever its text: stub, challenge, error, login; else None."""
+    length = size(text)
+    heading = page.headings[0] if page.headings else ""
+    if length < 600 and _is_stub(page):
+        return "redirect_stub"
+    if length >= LONG or page.article is not None:
+        return None
+    if any(_CHALLENGE.search(part) for part in (page.title_tag, heading, text[:200])) and length < 800:
+        return "blocked"
+    if any(_ERROR.search(part) for part in (page.title_tag, heading)) and not (is_strong(hint) and length > 400):
+        return "error_page"
+    if _PASSWORD(page.tree) and length < 500 and (_LOGIN.search(page.title_tag + " " + heading) or not is_strong(hint)) and not _calls_itself(page):
+        return "login"
+    return None
+
+
+def refuse_text(page: Page, text: str, rule: Rule | None, hint: Link | None) -> str | None:
+    """Return why the text is no article's: too short, or a list of other articles; else None."""
+    length = size(text)
+    expected = is_strong(hint) or (rule is not None and classify(rule, page.url).kind is Kind.ARTICLE)
+    own = page.nodes.own is not None
+    named = own or _calls_itself(page)
+    if not text.strip():
+        return "no_text"
+    if length < (SHORT_WITH_HINT if expected else SHORT_WITH_METADATA if named else SHORT_PLAIN):
+        return "front_page" if _is_front(page.url) and not expected else "too_short"
+    if expected or (own and not _is_front(page.url)):
+        return None
+    return _listing(page, length, named=named)
+
+
+def _listing(page: Page, length: int, *, named: bool) -> str | None:
+    path = unquote(urlsplit(page.url).path)
+    declared = page.nodes.has_list_type()
+    suspected = declared or bool(_TAG_PATH.search(path) or _LIST_PATH.search(path)) or _is_search(page.url) or _is_front(page.url)
+    prose, share = concentration(page.tree, length)
+    least = 0.6 if suspected else 0.2 if named else 0.3
+    if share >= least and prose >= (LONG / 2 if suspected else 200):
+        return None
+    if _is_search(page.url):
+        return "search_results"
+    if _TAG_PATH.search(path):
+        return "tag_page"
+    return "front_page" if _is_front(page.url) else "section_front"
+
+
+def _calls_itself(page: Page) -> bool:
+    """True when the metadata say article."""
+    return "article" in page.meta("og:type").lower() or bool(page.meta("article:published_time"))
+
+
+def _is_stub(page: Page) -> bool:
+    content = _REFRESH(page.tree)
+    return any(re.match(r"\s{0,9}[0-5]\s{0,9}[;,]\s{0,9}url", str(value), re.IGNORECASE) for value in content[:3])
+
+
+def _is_front(url: str) -> bool:
+    parts = urlsplit(url)
+    return parts.path.strip("/").lower() in ("", "index.html", "index.php", "index.htm", "home") and not parts.query
+
+
+def _is_search(url: str) -> bool:
+    parts = urlsplit(url)
+    if _SEARCH_PATH.search(parts.path):
+        return True
+    return len(parts.path) <= 1 and any(name in _SEARCH_KEYS for name, _ in parse_qsl(parts.query[:500]))
