@@ -178,14 +178,13 @@ def _filter(call: Call) -> ArticleFilter:
 def _find(call: Call, storage: Storage) -> Article:
     url: str = call.options.url
     try:
-        canonical = canonicalize(url, open_rules(call.settings).for_url(url).drop_query)
+        article = storage.article(canonicalize(url))
+        if article is None:  # the rule may name query keys that tell no pages apart
+            article = storage.article(canonicalize(url, open_rules(call.settings).for_url(url).drop_query))
     except ValueError as error:
         raise ArgumentError(f"{url!r} is no address of a page ({error})") from error
-    article = storage.article(canonical)
     if article is None:
-        raise UserError(
-            f"{url}: no article is stored under this address; scrapy why {url} tells what is known"
-        )
+        raise UserError(f"{url}: no article is stored under this address; see: scrapy why '{url}'")
     return article
 
 

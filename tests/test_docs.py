@@ -1,0 +1,69 @@
+"""What people can set and call is documented."""
+
+from __future__ import annotations
+
+import pkgutil
+import re
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import newsbot.commands
+from newsbot.cli import NewsbotCommand
+from newsbot.exporting import FORMATS
+from newsbot.spiders.arguments import HELP
+
+ROOT = Path(__file__).resolve().parent.parent
+COMMANDS = (ROOT / "docs/commands.md").read_text(encoding="utf-8")
+SETTINGS = (ROOT / "docs/settings.md").read_text(encoding="utf-8")
+NAMES = sorted(module.name for module in pkgutil.iter_modules(newsbot.commands.__path__))
+
+
+def section(name: str) -> str:
+    found = re.search(rf"^## {name}$(.*?)(?=^## |\Z)", COMMANDS, re.MULTILINE | re.DOTALL)
+    assert found is not None, f"docs/commands.md lacks a section '## {name}'"
+    return found[1]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_command_has_a_section_with_its_subcommands_and_options(name: str) -> None:
+    text = section(name)
+    command = getattr(import_module(f"newsbot.commands.{name}"), "Command", None)
+    if command is None or not issubclass(command, NewsbotCommand):
+        return
+    for action in command.actions:
+        assert f"`{action.name}" in text or not action.name
+        for argument in action.arguments:
+            flag = argument.flags[-1]
+            if flag.startswith("-"):
+                assert re.search(rf"{flag}\b|{argument.flags[0]}\b", text), f"{name}: {flag}"
+
+
+def test_no_section_is_left_of_a_command_that_is_gone() -> None:
+    documented = re.findall(r"^## (\w+)$", COMMANDS, re.MULTILINE)
+    assert sorted(documented) == sorted({*NAMES, "crawl"})
+
+
+@pytest.mark.parametrize("name", sorted(HELP))
+def test_each_argument_of_the_spider_is_documented(name: str) -> None:
+    assert f"| `{name}` |" in section("crawl")
+
+
+@pytest.mark.parametrize("name", sorted(FORMATS))
+def test_each_export_format_is_documented(name: str) -> None:
+    assert f"| `{name}` |" in section("articles")
+
+
+def used_settings() -> list[str]:
+    sources = (path.read_text(encoding="utf-8") for path in (ROOT / "newsbot").rglob("*.py"))
+    return sorted({name for source in sources for name in re.findall(r"NEWSBOT_[A-Z][A-Z_]*[A-Z]", source)})
+
+
+@pytest.mark.parametrize("name", used_settings())
+def test_each_setting_is_documented(name: str) -> None:
+    assert f"| `{name}`" in SETTINGS
+
+
+def test_no_setting_is_documented_that_is_gone() -> None:
+    assert set(re.findall(r"NEWSBOT_[A-Z_]+", SETTINGS)) <= set(used_settings())

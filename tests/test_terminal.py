@@ -1,0 +1,71 @@
+"""Tables on a terminal and in a pipe."""
+
+from __future__ import annotations
+
+import io
+import re
+
+import pytest
+from rich.console import Console
+
+from newsbot.terminal import Column, clean, make_console, one_line, plain_table, print_table, when
+
+COLUMNS = (Column("n", "right"), Column("title", wide=True), Column("url", wide=True))
+URL = "https://example.org/" + "x" * 200
+ROWS = [(5, "[red]Title :smile: with\nlines", URL), (1234, None, "y")]
+
+
+def shown(console: Console) -> str:
+    assert isinstance(console.file, io.StringIO)
+    print_table(console, COLUMNS, ROWS)
+    return console.file.getvalue()
+
+
+def test_a_pipe_gets_whole_rows_without_colour() -> None:
+    lines = shown(make_console(io.StringIO())).splitlines()
+    assert len(lines) == 3
+    assert lines[1] == f"   5  [red]Title :smile: with lines  {URL}"
+    assert lines[2].split() == ["1234", "y"]
+
+
+def terminal(**options: object) -> Console:
+    return Console(file=io.StringIO(), force_terminal=True, width=60, highlight=False, **options)  # type: ignore[arg-type]
+
+
+def test_a_terminal_gets_wrapped_cells_with_nothing_cut() -> None:
+    text = shown(terminal(no_color=True))
+    assert all(len(re.sub(r"\x1b\[\d*m", "", line)) <= 60 for line in text.splitlines())
+    assert text.count("x") >= 200
+    assert "…" not in text
+    assert "[red]Title" in text
+
+
+def test_no_color_is_respected(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b[3" not in shown(terminal(color_system="standard"))
+
+
+def test_wide_letters_keep_columns_straight() -> None:
+    lines = plain_table((Column("a"), Column("b")), [("日本", "x"), ("abcd", "y")])
+    assert lines == ["a     b", "日本  x", "abcd  y"]
+
+
+def test_pages_cannot_steer_the_terminal() -> None:
+    assert clean("a\x1b[31mb\x9b1mc\x07\u202ed\te\n") == "a[31mb1mcd\te\n"
+    assert one_line("a\r\n\tb\u2028c  ") == "a b c"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (None, "-"),
+        (1000.0, "0 s ago"),
+        (901.0, "99 s ago"),
+        (700.0, "5 min ago"),
+        (1000.0 + 3 * 3600, "in 3 h"),
+        (1000.0 + 5 * 86400, "in 5 d"),
+        (1000.0 + 400 * 86400, "1971-02-05"),
+    ],
+)
+def test_when(seconds: float | None, text: str) -> None:
+    assert when(seconds, 1000.0) == text
