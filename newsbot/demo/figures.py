@@ -1,0 +1,54 @@
+"""What the demo's server saw of a crawl."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from newsbot.demo.loopback import Record
+
+_SOURCES = frozenset({"robots", "feed", "sitemap", "section"})
+
+
+@dataclass(slots=True)
+class Figures:
+    """Counts over a request log."""
+
+    requests: int = 0
+    by_kind: Counter[str] = field(default_factory=Counter)
+    by_status: Counter[int] = field(default_factory=Counter)
+    articles: int = 0
+    """Articles that were sent whole, each counted once."""
+    pages: int = 0
+    """Answers with status 200 outside robots.txt, feeds, sitemaps and sections."""
+    conditional: int = 0
+    forbidden: list[str] = field(default_factory=list)
+    """Addresses that robots.txt disallows and that were asked for all the same."""
+    most_at_once: int = 0
+    """The most requests to one host under way at the same time."""
+
+    @property
+    def useful_share(self) -> float:
+        """Articles among the pages; 1 when no page was fetched."""
+        return self.articles / self.pages if self.pages else 1.0
+
+
+def count_log(log: Iterable[Record]) -> Figures:
+    """Return the figures of a request log."""
+    figures = Figures()
+    seen: set[tuple[str, str]] = set()
+    for record in log:
+        figures.requests += 1
+        figures.by_kind[record.kind] += 1
+        figures.by_status[record.status] += 1
+        figures.conditional += record.conditional
+        figures.most_at_once = max(figures.most_at_once, record.active)
+        if record.kind == "forbidden":
+            figures.forbidden.append(f"http://{record.host}{record.path}")
+        if record.status == 200 and record.kind not in _SOURCES:
+            figures.pages += 1
+            address = (record.host, record.path.partition("?sid=")[0])
+            figures.articles += record.kind == "article" and address not in seen
+            seen.add(address)
+    return figures
