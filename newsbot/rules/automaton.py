@@ -127,7 +127,7 @@ class _Builder:
 
     def _node(self, op: Any, value: Any, ignore_case: bool) -> _Part:
         if op in _LETTERS:
-            return self._state(_LETTERS[op](value), ignore_case)
+            return self._state(letters_of(op, value), ignore_case)
         if op is sre.SUBPATTERN:
             return self._group(value, ignore_case)
         if op is sre.BRANCH:
@@ -286,3 +286,8 @@ _LETTERS: dict[Any, Callable[[Any], int]] = {
     sre.ANY: lambda _: ALL & ~NEWLINE,
     sre.IN: _class,
 }
+
+
+def letters_of(op: Any, value: Any) -> int:
+    """Return the characters, as bits, that a node of the tree reads which reads exactly one."""
+    return _LETTERS[op](value)

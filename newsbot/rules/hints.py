@@ -1,0 +1,118 @@
+"""What is legal in rules and yet probably not meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from newsbot.errors import Problem
+from newsbot.items import Kind
+from newsbot.rules.load import Loaded
+from newsbot.rules.match import classify
+from newsbot.rules.rulefile import RuleFile
+from newsbot.rules.samples import samples
+from newsbot.rules.schema import Pattern, Rule
+from newsbot.urls import canonicalize
+
+MAX_FEED_INTERVAL = 6 * 3600.0
+MIN_INTERVAL = 60.0
+_URL_KEYS = {
+    "seeds": Kind.SECTION,
+    "feeds": Kind.FEED,
+    "sitemaps": Kind.SITEMAP,
+    "sections": Kind.SECTION,
+}
+_PATTERN_KEYS = ("article", "section", "deny")
+
+
+def find_hints(loaded: Loaded) -> list[Problem]:
+    """Return one hint for each suspicious thing, in the order of the files."""
+    hints = [*_defaults_hints(loaded.defaults), *_pattern_hints(loaded.defaults)]
+    for file in loaded.files:
+        rule = loaded.rules.get(file.values.get("domain", ""))
+        if rule is not None and rule.file == file.file:
+            hints += [
+                *_domain_hints(file),
+                *_pattern_hints(file),
+                *_url_hints(file, rule),
+                *_pace_hints(file, rule),
+            ]
+    return hints
+
+
+def _hint(file: RuleFile, key: str, text: str, line: int | None = None) -> Problem:
+    return Problem(file.file, line or file.lines.get(key, 0), key, text)
+
+
+def _defaults_hints(file: RuleFile) -> Iterator[Problem]:
+    for key in _URL_KEYS:
+        if key in file.lines:
+            yield _hint(file, key, "is read for every site that names none itself; is that meant?")
+
+
+def _domain_hints(file: RuleFile) -> Iterator[Problem]:
+    domain = file.values["domain"]
+    if domain.startswith("www."):
+        yield _hint(file, "domain", f"covers {domain} only; {domain.removeprefix('www.')!r} covers both")
+
+
+def _pattern_hints(file: RuleFile) -> Iterator[Problem]:
+    seen: dict[str, Pattern] = {}
+    for key in _PATTERN_KEYS:
+        for pattern in file.values.get(key, ()):
+            text = _doubt(key, pattern)
+            if text is None and pattern.text in seen:
+                text = f"{pattern.text!r} is given on line {seen[pattern.text].line} already"
+            if text is not None:
+                yield _hint(file, key, text, pattern.line)
+            seen.setdefault(pattern.text, pattern)
+
+
+def _doubt(key: str, pattern: Pattern) -> str | None:
+    """What is strange about one pattern."""
+    if "://" in pattern.text:
+        return f"{pattern.text!r} never matches: patterns see path and query only, without https://host"
+    if not pattern.text.isascii():
+        return f"{pattern.text!r} never matches: URLs are percent-encoded; write %D0%9D for Н and so on"
+    if pattern.regex.search("/") and pattern.regex.search("/any/page?of=it"):
+        effect = "denies the whole site" if key == "deny" else f"calls every page {key}"
+        return f"{pattern.text!r} {effect}"
+    return None
+
+
+def _url_hints(file: RuleFile, rule: Rule) -> Iterator[Problem]:
+    for key, kind in _URL_KEYS.items():
+        urls = file.values.get(key, ())
+        for url in urls:
+            match = classify(rule, canonicalize(url, rule.drop_query))
+            if match.denied:
+                yield _hint(file, key, f"{url} is denied by {match.pattern}; it is never read")
+            elif match.kind is not kind:
+                yield _hint(file, key, f"{url} is given as {match.kind} too; that is what it is taken for")
+        if len(set(urls)) < len(urls):
+            yield _hint(file, key, "the same URL is given twice")
+
+
+def _deny_hints(file: RuleFile, rule: Rule) -> Iterator[Problem]:
+    for key, patterns in (("article", rule.article), ("section", rule.section)):
+        for pattern in patterns:
+            verdicts = [classify(rule, "https://h" + sample) for sample in samples(pattern.regex)]
+            if pattern.file == file.file and verdicts and all(verdict.denied for verdict in verdicts):
+                text = f"what {pattern.text!r} matches is denied by {verdicts[0].pattern}; deny wins"
+                yield _hint(file, key, text, pattern.line)
+
+
+def _pace_hints(file: RuleFile, rule: Rule) -> Iterator[Problem]:
+    if "interval" in file.values:
+        for kind, seconds in file.values["interval"].items():
+            if seconds < MIN_INTERVAL:
+                yield _hint(file, "interval", f"{kind}: below one minute; sites may block this")
+        if rule.interval[Kind.FEED] > MAX_FEED_INTERVAL:
+            yield _hint(
+                file,
+                "interval",
+                "feed: above 6h, articles may be found later than 12 hours after they appear",
+            )
+    if "delay" in file.lines and rule.delay < 1:
+        yield _hint(file, "delay", f"{rule.delay:g} s is less than one second; sites may block this")
+    if "follow" in file.values and not rule.follow:
+        yield _hint(file, "follow", "is empty: nothing but the seeds is read")
