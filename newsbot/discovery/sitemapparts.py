@@ -9,11 +9,14 @@ from datetime import UTC, datetime, tzinfo
 from newsbot.discovery.addresses import absolute
 from newsbot.discovery.dates import parse_date
 from newsbot.discovery.feedparts import clean_title
+from newsbot.discovery.xmlread import Enough
 from newsbot.items import Kind, Link, Where
 from newsbot.urls import canonicalize
 
 MAX_URLS = 50_000
 """Pages kept of one file; the protocol allows no more."""
+MAX_SEEN = 10 * MAX_URLS
+"""Pages looked at in one file, to find the newest."""
 
 _UNDATED = datetime.min.replace(tzinfo=UTC)
 
@@ -47,6 +50,7 @@ class SitemapCollector:
         self._problems: Counter[str] = Counter()
         self._links: dict[str, Link] = {}
         self._children: dict[str, Child] = {}
+        self._seen = 0
         self._dropped = 0
 
     def anew(self) -> SitemapCollector:
@@ -62,7 +66,11 @@ class SitemapCollector:
         return [f"{token}:{count}" for token, count in self._problems.items()]
 
     def add(self, entry: Entry) -> None:
-        """Keep a page, or count why not."""
+        """Keep a page, or count why not. Raises :class:`Enough` in files without end."""
+        self._seen += 1
+        if self._seen > MAX_SEEN:
+            self.problem("too_long")
+            raise Enough
         url = absolute(self._url, entry.loc)
         if url is None:
             self.problem("bad_link")

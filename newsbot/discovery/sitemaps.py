@@ -140,5 +140,7 @@ def _read_lines(chunks: Iterator[str], found: SitemapCollector) -> None:
 
 def _add_line(line: str, found: SitemapCollector) -> None:
     line = line.strip("\ufeff \t")
-    if line:
+    if line and not _ADDRESS.match(line):
+        found.problem("bad_link")
+    elif line:
         found.add(Entry(loc=line))

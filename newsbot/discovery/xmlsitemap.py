@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from newsbot.discovery.sitemapparts import Entry, SitemapCollector
 from newsbot.discovery.xmlread import Enough
 
@@ -61,7 +63,8 @@ class SitemapHandler:
 
     def close(self) -> None:
         """The document is over; an open entry is taken if its address is whole."""
-        self._close_entry()
+        with suppress(Enough):
+            self._close_entry()
 
     def _close_entry(self) -> None:
         entry, self._entry = self._entry, None
