@@ -18,6 +18,8 @@ from newsbot.items import Article, Kind, PageRecord
 
 MAX_REFERRERS = 20
 MAX_HISTORY = 30
+MAX_VERSIONS = 30
+"""Versions of an article that are kept: the first one and the latest."""
 
 
 class Verdict(StrEnum):
@@ -114,39 +116,48 @@ class Storage(Protocol):
     # --- pages: the crawl database
     def discover(self, pages: Sequence[PageRecord]) -> None:
         """Record pages that links point to: new ones as given (state pending), known ones get the
-        given referrers added (the first MAX_REFERRERS distinct ones are kept, the rest counted) and
-        the smaller depth."""
+        given referrers added (the first MAX_REFERRERS distinct ones are kept, the rest counted, each
+        once, to within a few per cent) and the smaller depth."""
 
     def pages(self, fingerprints: Sequence[bytes]) -> dict[bytes, PageRecord]:
         """The records of those URLs; unknown ones are missing from the answer."""
 
     def save_pages(self, pages: Sequence[PageRecord]) -> None:
         """Write records whole, except ``referrers``, ``referrer_count`` and ``first_seen`` of known
-        ones. ``history`` is appended to what is kept, bounded to the last MAX_HISTORY."""
+        ones. Events of ``history`` that are not kept yet are added, the last MAX_HISTORY by time stay."""
 
     def iter_pages(
         self, *, source: str | None = None, kind: Kind | None = None, state: str | None = None
     ) -> Iterator[PageRecord]:
-        """All records that match, in no particular order, streamed."""
+        """All records that match now, each once, in no particular order, streamed.
+
+        Writing meanwhile is allowed, as with all that is streamed.
+        """
 
     # --- articles
     def store(self, article: Article) -> Stored:
-        """Keep an article; see :class:`Verdict`. The earlier text of an updated one is kept as a version."""
+        """Keep an article; see :class:`Verdict`.
+
+        Texts are the same when their ``content_hash`` is, or, where one has none, letter by letter.
+        An updated article keeps its story, ``duplicate_of`` and first ``discovered_at``; its earlier
+        text is kept as a version (MAX_VERSIONS). A text that an article of the source has or once had
+        is ``SAME_TEXT`` for any other URL; a URL that is an article itself then stays as it was.
+        """
 
     def article(self, canonical_url: str) -> Article | None:
         """The article kept under this URL, or whose text was also seen under this URL."""
 
     def text_owner(self, source: str, content_hash: str) -> str | None:
-        """The canonical URL under which ``source`` has this text, if it has."""
+        """The canonical URL under which ``source`` has, or once had, this text, if it has."""
 
     def assign_story(self, canonical_url: str, story: str, duplicate_of: str | None) -> None:
-        """Put a stored article into a story."""
+        """Put a stored article into a story; nothing happens if it is not stored."""
 
     def versions(self, canonical_url: str) -> list[Article]:
         """All kept versions, oldest first, the present one last; empty if unknown."""
 
     def iter_articles(self, where: ArticleFilter | None = None) -> Iterator[Article]:
-        """Articles by fetch time, oldest first, streamed."""
+        """Articles that match now by fetch time, oldest first, each once, streamed."""
 
     def count_articles(self, where: ArticleFilter | None = None) -> int:
         """How many articles match."""
@@ -157,7 +168,8 @@ class Storage(Protocol):
         """Full text in title and text, word forms of Russian and English included.
 
         Words are joined by AND; ``"a phrase"``, ``-without`` and ``title:word`` work as people
-        expect. Any text is a legal query. Best first, or newest first with ``by_time``.
+        expect. Any text is a legal query: a blank one finds all, newest first; one without a word finds
+        nothing. Best first, or newest first with ``by_time``; a higher ``score`` is better.
         """
 
     def stories(self, *, since: datetime | None = None, min_members: int = 2, limit: int = 50) -> list[Story]:

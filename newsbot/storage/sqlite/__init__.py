@@ -1,0 +1,154 @@
+"""Storage in the embedded data file (SQLite, WAL): several processes may share it.
+
+Each part of the tables has its module; here are the transactions and the readable errors. A write is
+one transaction: all of it or nothing, also when the disk is full or the process is killed.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import TypeVar
+
+from newsbot.items import Article, Kind, PageRecord
+from newsbot.sqlitefile import open_database, readable_errors, transaction
+from newsbot.storage.base import ArticleFilter, Hit, SiteRecord, SourceRecord, Stored, Story
+from newsbot.storage.sqlite import articles, search, sources, store, stories
+from newsbot.storage.sqlite import pages as page_table
+from newsbot.storage.sqlite.schema import MIGRATIONS
+
+__all__ = ["SqliteStorage"]
+
+_Record = TypeVar("_Record")
+
+
+class SqliteStorage:
+    """:class:`newsbot.storage.base.Storage` in one file; what each method does is said there."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._database = open_database(path, component="storage", migrations=MIGRATIONS)
+
+    # --- pages
+    def discover(self, pages: Sequence[PageRecord]) -> None:
+        """See :meth:`newsbot.storage.base.Storage.discover`."""
+        if pages:
+            with self._writing() as database:
+                page_table.discover(database, pages)
+
+    def pages(self, fingerprints: Sequence[bytes]) -> dict[bytes, PageRecord]:
+        """See :meth:`newsbot.storage.base.Storage.pages`."""
+        with self._reading() as database:
+            return page_table.pages(database, fingerprints)
+
+    def save_pages(self, pages: Sequence[PageRecord]) -> None:
+        """See :meth:`newsbot.storage.base.Storage.save_pages`."""
+        if pages:
+            with self._writing() as database:
+                page_table.save_pages(database, pages)
+
+    def iter_pages(
+        self, *, source: str | None = None, kind: Kind | None = None, state: str | None = None
+    ) -> Iterator[PageRecord]:
+        """See :meth:`newsbot.storage.base.Storage.iter_pages`."""
+        return self._streamed(page_table.page_batches(self._database, source, kind, state))
+
+    # --- articles
+    def store(self, article: Article) -> Stored:
+        """See :meth:`newsbot.storage.base.Storage.store`."""
+        with self._writing() as database:
+            return store.store(database, article)
+
+    def article(self, canonical_url: str) -> Article | None:
+        """See :meth:`newsbot.storage.base.Storage.article`."""
+        with self._reading() as database:
+            return articles.article(database, canonical_url)
+
+    def text_owner(self, source: str, content_hash: str) -> str | None:
+        """See :meth:`newsbot.storage.base.Storage.text_owner`."""
+        with self._reading() as database:
+            return articles.text_owner(database, source, content_hash)
+
+    def assign_story(self, canonical_url: str, story: str, duplicate_of: str | None) -> None:
+        """See :meth:`newsbot.storage.base.Storage.assign_story`."""
+        with self._writing() as database:
+            articles.assign_story(database, canonical_url, story, duplicate_of)
+
+    def versions(self, canonical_url: str) -> list[Article]:
+        """See :meth:`newsbot.storage.base.Storage.versions`."""
+        with self._reading() as database:
+            return articles.versions(database, canonical_url)
+
+    def iter_articles(self, where: ArticleFilter | None = None) -> Iterator[Article]:
+        """See :meth:`newsbot.storage.base.Storage.iter_articles`."""
+        return self._streamed(articles.article_batches(self._database, where))
+
+    def count_articles(self, where: ArticleFilter | None = None) -> int:
+        """See :meth:`newsbot.storage.base.Storage.count_articles`."""
+        with self._reading() as database:
+            return articles.count_articles(database, where)
+
+    def search(
+        self, query: str, where: ArticleFilter | None = None, *, limit: int = 20, by_time: bool = False
+    ) -> list[Hit]:
+        """See :meth:`newsbot.storage.base.Storage.search`."""
+        with self._reading() as database:
+            return search.search(database, query, where, limit=limit, by_time=by_time)
+
+    def stories(self, *, since: datetime | None = None, min_members: int = 2, limit: int = 50) -> list[Story]:
+        """See :meth:`newsbot.storage.base.Storage.stories`."""
+        with self._reading() as database:
+            return stories.stories(database, since, min_members, limit)
+
+    # --- sources and sites
+    def save_sources(self, records: Iterable[SourceRecord]) -> None:
+        """See :meth:`newsbot.storage.base.Storage.save_sources`."""
+        with self._writing() as database:
+            sources.save_sources(database, records)
+
+    def sources(self, source: str | None = None) -> list[SourceRecord]:
+        """See :meth:`newsbot.storage.base.Storage.sources`."""
+        with self._reading() as database:
+            return sources.sources(database, source)
+
+    def count_site(self, record: SiteRecord) -> None:
+        """See :meth:`newsbot.storage.base.Storage.count_site`."""
+        with self._writing() as database:
+            sources.count_site(database, record)
+
+    def sites(self) -> dict[str, SiteRecord]:
+        """See :meth:`newsbot.storage.base.Storage.sites`."""
+        with self._reading() as database:
+            return sources.sites(database)
+
+    def close(self) -> None:
+        """See :meth:`newsbot.storage.base.Storage.close`."""
+        self._database.close()
+
+    # --- transactions and errors
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        with readable_errors(self._path), transaction(self._database) as database:
+            yield database
+
+    @contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection]:
+        """One reading method sees one state of the data, however many statements it takes."""
+        with readable_errors(self._path):
+            self._database.execute("BEGIN")
+            try:
+                yield self._database
+            finally:
+                if self._database.in_transaction:  # some faults end it by themselves
+                    self._database.execute("ROLLBACK")
+
+    def _streamed(self, batches: Iterator[list[_Record]]) -> Iterator[_Record]:
+        while True:
+            with readable_errors(self._path):
+                batch = next(batches, None)
+            if batch is None:
+                return
+            yield from batch

@@ -1,0 +1,165 @@
+"""The crawl database: one row a URL."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import fields
+from itertools import islice
+from typing import Any
+
+from newsbot.items import Kind, PageRecord
+from newsbot.storage.base import MAX_HISTORY, MAX_REFERRERS
+from newsbot.storage.records import clean, to_json
+from newsbot.storage.referrers import Referrers
+
+_COLUMNS = tuple(field.name for field in fields(PageRecord))
+_KEPT = frozenset({"fingerprint", "referrers", "referrer_count", "first_seen"})
+_LARGEST = (1 << 63) - 1  # SQLite's integers; a header may claim any Content-Length
+_AT_ONCE = 500  # parameters of one statement, and rows of one batch of a stream
+
+_INSERT = (
+    f"INSERT INTO page ({', '.join(_COLUMNS)}, referrer_bitmap)"
+    f" VALUES ({', '.join(f':{name}' for name in _COLUMNS)}, :referrer_bitmap)"
+)
+_SAVE = f"{_INSERT} ON CONFLICT (fingerprint) DO UPDATE SET " + ", ".join(
+    f"{name} = excluded.{name}" for name in _COLUMNS if name not in _KEPT
+)
+
+
+def discover(database: sqlite3.Connection, pages: Sequence[PageRecord]) -> None:
+    """Record pages that links point to; within a write transaction."""
+    known = _links_to(database, [page.fingerprint for page in pages])
+    new: dict[bytes, tuple[PageRecord, Referrers, int]] = {}
+    changed: dict[bytes, tuple[Referrers, int]] = {}
+    for page in pages:
+        if page.fingerprint in known:
+            referrers, depth = known[page.fingerprint]
+            if referrers.add(map(clean, page.referrers)) | (page.depth < depth):
+                changed[page.fingerprint] = known[page.fingerprint] = (referrers, min(depth, page.depth))
+        elif page.fingerprint in new:
+            first, referrers, depth = new[page.fingerprint]
+            referrers.add(map(clean, page.referrers))
+            new[page.fingerprint] = (first, referrers, min(depth, page.depth))
+        else:
+            new[page.fingerprint] = (page, _referrers_of(page), page.depth)
+    database.executemany(_INSERT, [_row(page, referrers, depth) for page, referrers, depth in new.values()])
+    database.executemany(
+        "UPDATE page SET depth = ?, referrer_count = ?, referrers = ?, referrer_bitmap = ?"
+        " WHERE fingerprint = ?",
+        [
+            (depth, referrers.count, to_json(referrers.kept), referrers.bitmap, fingerprint)
+            for fingerprint, (referrers, depth) in changed.items()
+        ],
+    )
+
+
+def pages(database: sqlite3.Connection, fingerprints: Sequence[bytes]) -> dict[bytes, PageRecord]:
+    """Return the records of those URLs that are known."""
+    rows = _select(database, ", ".join(_COLUMNS), fingerprints)
+    return {row["fingerprint"]: _record(row) for row in rows}
+
+
+def save_pages(database: sqlite3.Connection, records: Sequence[PageRecord]) -> None:
+    """Write records whole, but for what only grows; within a write transaction."""
+    wanted = [record.fingerprint for record in records]
+    histories = {
+        row["fingerprint"]: json.loads(row["history"])
+        for row in _select(database, "fingerprint, history", wanted)
+    }
+    rows = []
+    for record in records:
+        history = _append(histories.get(record.fingerprint, []), record.history)
+        histories[record.fingerprint] = history
+        rows.append(_row(record, _referrers_of(record), record.depth) | {"history": to_json(history)})
+    database.executemany(_SAVE, rows)
+
+
+def page_batches(
+    database: sqlite3.Connection, source: str | None, kind: Kind | None, state: str | None
+) -> Iterator[list[PageRecord]]:
+    """Yield all records that match, batch by batch: no cursor stays open while the caller works.
+
+    Pages that come in meanwhile are left out.
+    """
+    asked = {"source": source, "kind": kind, "state": state}
+    conditions = " AND ".join(
+        ["id > ?", "id <= ?"] + [f"{name} = ?" for name, value in asked.items() if value is not None]
+    )
+    values = [str(value) for value in asked.values() if value is not None]
+    last: int = database.execute("SELECT coalesce(max(id), 0) FROM page").fetchone()[0]
+    place = 0
+    while True:
+        rows = database.execute(
+            f"SELECT id, {', '.join(_COLUMNS)} FROM page WHERE {conditions} ORDER BY id LIMIT {_AT_ONCE}",
+            [place, last, *values],
+        ).fetchall()
+        if not rows:
+            return
+        yield [_record(row) for row in rows]
+        place = rows[-1]["id"]
+
+
+def _links_to(
+    database: sqlite3.Connection, fingerprints: Sequence[bytes]
+) -> dict[bytes, tuple[Referrers, int]]:
+    rows = _select(database, "fingerprint, depth, referrers, referrer_count, referrer_bitmap", fingerprints)
+    return {
+        row["fingerprint"]: (
+            Referrers(json.loads(row["referrers"]), row["referrer_count"], row["referrer_bitmap"]),
+            row["depth"],
+        )
+        for row in rows
+    }
+
+
+def _select(
+    database: sqlite3.Connection, columns: str, fingerprints: Iterable[bytes]
+) -> Iterator[sqlite3.Row]:
+    asked = iter(dict.fromkeys(fingerprints))
+    while some := list(islice(asked, _AT_ONCE)):
+        marks = ", ".join("?" * len(some))
+        yield from database.execute(f"SELECT {columns} FROM page WHERE fingerprint IN ({marks})", some)
+
+
+def _referrers_of(page: PageRecord) -> Referrers:
+    referrers = Referrers()
+    referrers.add(map(clean, page.referrers))
+    referrers.count = max(referrers.count, page.referrer_count)
+    return referrers
+
+
+def _row(page: PageRecord, referrers: Referrers, depth: int) -> dict[str, Any]:
+    row = {name: _plain(getattr(page, name)) for name in _COLUMNS}
+    return row | {
+        "depth": depth,
+        "referrers": to_json(referrers.kept),
+        "referrer_count": referrers.count,
+        "referrer_bitmap": referrers.bitmap,
+        "history": to_json(page.history[-MAX_HISTORY:]),
+    }
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, str):
+        return clean(str(value))
+    return min(value, _LARGEST) if isinstance(value, int) else value
+
+
+def _record(row: sqlite3.Row) -> PageRecord:
+    values = {name: row[name] for name in _COLUMNS}
+    values["kind"] = Kind(row["kind"])
+    values["referrers"] = json.loads(row["referrers"])[:MAX_REFERRERS]
+    values["history"] = json.loads(row["history"])
+    return PageRecord(**values)
+
+
+def _append(kept: list[dict[str, Any]], given: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The kept events and those given that are new, by time; saving the same record twice adds nothing."""
+    events = list(kept)
+    for event in json.loads(to_json(given)):
+        if event not in events:
+            events.append(event)
+    events.sort(key=lambda event: event.get("at") or 0.0)
+    return events[-MAX_HISTORY:]

@@ -1,0 +1,108 @@
+"""Keeping an article: new, a new version, unchanged, or a text that the source already has."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from typing import Any
+
+from newsbot.items import Article
+from newsbot.storage.base import MAX_VERSIONS, Stored, Verdict
+from newsbot.storage.records import COLUMNS, to_row
+from newsbot.storage.sqlite import search
+from newsbot.urls import fingerprint
+
+_WRITTEN = (*COLUMNS, "data", "moment")
+_INSERT = (
+    f"INSERT INTO article (fingerprint, {', '.join(_WRITTEN)})"
+    f" VALUES (:fingerprint, {', '.join(f':{name}' for name in _WRITTEN)})"
+)
+_UPDATE = f"UPDATE article SET {', '.join(f'{name} = :{name}' for name in _WRITTEN)} WHERE id = :id"
+_KEPT = ("story", "duplicate_of")
+
+
+def store(database: sqlite3.Connection, article: Article) -> Stored:
+    """Keep an article; within a write transaction, which is what makes it safe in a race."""
+    row = to_row(article)
+    row["moment"] = row["published_at"] or row["fetched_at"]
+    row["fingerprint"] = fingerprint(article.canonical_url)
+    own = database.execute("SELECT * FROM article WHERE fingerprint = ?", (row["fingerprint"],)).fetchone()
+    owner = _owner(database, row)
+    if own is None:
+        return _add(database, row) if owner is None else _alias(database, row, owner)
+    if _same(own, row):
+        return Stored(Verdict.UNCHANGED, own["canonical_url"], own["version"])
+    if owner is not None and owner["id"] != own["id"]:
+        return Stored(Verdict.SAME_TEXT, owner["canonical_url"], owner["version"])
+    return _update(database, row, own)
+
+
+def _owner(database: sqlite3.Connection, row: dict[str, Any]) -> sqlite3.Row | None:
+    """The article of the source that has, or once had, this text."""
+    found: sqlite3.Row | None = database.execute(
+        "SELECT a.id, a.canonical_url, a.version FROM article_text t JOIN article a ON a.id = t.article"
+        " WHERE t.source = ? AND t.content_hash = ?",
+        (row["source"], row["content_hash"]),
+    ).fetchone()
+    return found
+
+
+def _same(own: sqlite3.Row, row: dict[str, Any]) -> bool:
+    if own["title"] != row["title"]:
+        return False
+    if row["content_hash"] and own["content_hash"]:
+        return bool(own["content_hash"] == row["content_hash"])
+    return bool(own["text"] == row["text"])
+
+
+def _add(database: sqlite3.Connection, row: dict[str, Any]) -> Stored:
+    row["version"] = 1
+    number = database.execute(_INSERT, row).lastrowid
+    assert number is not None
+    database.execute("DELETE FROM article_alias WHERE fingerprint = ?", (row["fingerprint"],))
+    _remember_text(database, row, number)
+    search.add(database, number, 1, row["title"], row["text"])
+    return Stored(Verdict.NEW, row["canonical_url"], 1)
+
+
+def _alias(database: sqlite3.Connection, row: dict[str, Any], owner: sqlite3.Row) -> Stored:
+    database.execute(
+        "INSERT OR REPLACE INTO article_alias (fingerprint, article, url) VALUES (?, ?, ?)",
+        (row["fingerprint"], owner["id"], row["canonical_url"]),
+    )
+    return Stored(Verdict.SAME_TEXT, owner["canonical_url"], owner["version"])
+
+
+def _update(database: sqlite3.Connection, row: dict[str, Any], own: sqlite3.Row) -> Stored:
+    number, version = own["id"], own["version"] + 1
+    earlier = {name: own[name] for name in (*COLUMNS, "data")}
+    database.execute(
+        "INSERT INTO article_version VALUES (?, ?, ?)",
+        (number, own["version"], json.dumps(earlier, ensure_ascii=False)),
+    )
+    database.execute(  # the first one stays, the rest up to a number: some pages change at every visit
+        "DELETE FROM article_version WHERE article = ? AND version > 1 AND version <= ?",
+        (number, version - MAX_VERSIONS),
+    )
+    row |= {name: own[name] for name in _KEPT}
+    row |= {"id": number, "version": version, "data": _with_discovery(row["data"], own["data"])}
+    database.execute(_UPDATE, row)
+    _remember_text(database, row, number)
+    search.add(database, number, version, row["title"], row["text"])
+    return Stored(Verdict.UPDATED, row["canonical_url"], version)
+
+
+def _remember_text(database: sqlite3.Connection, row: dict[str, Any], number: int) -> None:
+    if row["content_hash"]:
+        database.execute(
+            "INSERT OR IGNORE INTO article_text (source, content_hash, article) VALUES (?, ?, ?)",
+            (row["source"], row["content_hash"], number),
+        )
+
+
+def _with_discovery(data: str, earlier: str) -> str:
+    """The new fields with the first discovery."""
+    first = json.loads(earlier)["discovered_at"]
+    if first is None:
+        return data
+    return json.dumps(json.loads(data) | {"discovered_at": first}, ensure_ascii=False, separators=(",", ":"))
