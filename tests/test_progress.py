@@ -1,0 +1,218 @@
+"""What a crawl shows: lines in a pipe, a live display on a terminal, a table at the end."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import logging
+import os
+import pty
+import re
+import signal
+import struct
+import subprocess
+import sys
+import termios
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+from scrapy.exceptions import NotConfigured
+from scrapy.settings import Settings
+from scrapy.utils.test import get_crawler
+
+from newsbot.extensions.progress import Progress, line, log_lines_above, picture, wants_live_display
+from newsbot.extensions.summary import COLUMNS, SHOWN_SITES, Summary, closing_lines, site_rows
+from newsbot.figures import Figures
+
+ROOT = Path(__file__).resolve().parent.parent
+
+CRAWL = """
+import asyncio, logging, sys
+from scrapy import Spider
+from scrapy.crawler import AsyncCrawlerProcess
+
+class Idle(Spider):
+    name = "idle"
+
+    async def start(self):
+        stats = self.crawler.stats
+        for number in range(int(sys.argv[1])):
+            stats.inc_value("newsbot/fetched/article")
+            stats.inc_value("newsbot/articles/new")
+            stats.inc_value("newsbot/errors/timeout")
+            for what in ("fetched", "pages", "article_pages", "articles"):
+                stats.inc_value(f"newsbot/site/example.org/{what}")
+            logging.getLogger("idle").info("log line number=%d end", number)
+            await asyncio.sleep(0.1)
+            yield {"number": number}
+
+process = AsyncCrawlerProcess({
+    "EXTENSIONS": {"newsbot.extensions.progress.Progress": 500, "newsbot.extensions.summary.Summary": 510,
+        "scrapy.extensions.logstats.LogStats": None, "scrapy.extensions.telnet.TelnetConsole": None},
+    "FEEDS": {"stdout:": {"format": "jsonl"}}, "LOG_LEVEL": "INFO",
+    "NEWSBOT_PROGRESS": True, "NEWSBOT_PROGRESS_INTERVAL": 0.3, "NEWSBOT_DATA": "some/data",
+    "REMOTE_CONTROL_ENABLED": False, "LOG_FORMATTER": "newsbot.logformatter.QuietLogFormatter",
+})
+process.crawl(Idle)
+process.start()
+"""
+
+
+def start(tmp_path: Path, rounds: int, stderr: int) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-c", CRAWL, str(rounds)],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm"},
+        stdout=subprocess.PIPE,
+        stderr=stderr,
+    )
+
+
+def test_a_pipe_gets_lines_and_stdout_stays_clean(tmp_path: Path) -> None:
+    out, err = start(tmp_path, 10, subprocess.PIPE).communicate(timeout=60)
+    assert [json.loads(text)["number"] for text in out.splitlines()] == list(range(10))
+    lines = err.decode().splitlines()
+    shown = [text for text in lines if "progress fetched=" in text]
+    assert len(shown) >= 3
+    assert "fetched=10" in shown[-1]
+    assert "useful=100%" in shown[-1]
+    assert "(timeout 10)" in shown[-1]
+    assert "\x1b" not in err.decode()
+    header = next(number for number, text in enumerate(lines) if text.startswith("site"))
+    assert re.fullmatch(r"example\.org +10 +10 +100 % +0 +0 +0", lines[header + 1])
+    assert f"data: {tmp_path / 'some/data'}" in lines
+    assert "Traceback" not in err.decode()
+
+
+def test_ctrl_c_still_gives_the_last_figures_and_the_summary(tmp_path: Path) -> None:
+    process = start(tmp_path, 1000, subprocess.PIPE)
+    assert process.stderr is not None
+    for text in process.stderr:
+        if b"progress fetched=" in text:
+            break
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert b"progress fetched=" in err
+    assert b"(shutdown)" in err
+    assert b"scrapy articles search" in err
+
+
+def read_all(terminal: int) -> str:
+    data = b""
+    while True:
+        try:
+            piece = os.read(terminal, 65536)
+        except OSError:  # Linux says EIO when the other side has closed
+            break
+        if not piece:
+            break
+        data += piece
+    return data.decode()
+
+
+@pytest.mark.parametrize("interrupt", [False, True])
+def test_a_terminal_gets_a_live_display_that_log_lines_do_not_tear(tmp_path: Path, interrupt: bool) -> None:
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
+    process = start(tmp_path, 1000 if interrupt else 12, theirs)
+    os.close(theirs)
+    text = ""
+    if interrupt:
+        while "newsbot 0:00:01" not in text:
+            text += os.read(ours, 65536).decode()
+        process.send_signal(signal.SIGINT)
+    text += read_all(ours)
+    os.close(ours)
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert text.count("newsbot 0:00:0") >= 3
+    assert len(re.findall(r"log line number=\d+ end *\r?\n", text)) >= (5 if interrupt else 12)
+    assert "\x1b[?25l" in text  # the cursor is hidden …
+    assert text.rindex("\x1b[?25h") > text.rindex("\x1b[?25l")  # … and comes back
+    assert "scrapy articles search" in text[text.rindex("\x1b[?25h") :]
+    assert "Traceback" not in text
+    assert all(json.loads(row) for row in out.splitlines())
+
+
+def test_log_handlers_get_their_stream_back() -> None:
+    stream = StringIO()
+    handler = logging.StreamHandler(stream)
+    other = logging.StreamHandler(StringIO())
+    logging.root.addHandler(handler)
+    logging.root.addHandler(other)
+    try:
+        with log_lines_above(Console(file=stream)):
+            assert handler.stream is not stream
+            logging.getLogger("x").error("a [red]line")
+        assert handler.stream is stream
+    finally:
+        logging.root.removeHandler(handler)
+        logging.root.removeHandler(other)
+    assert stream.getvalue() == "a [red]line\n"
+    assert other.stream.getvalue() == "a [red]line\n"
+
+
+@pytest.mark.parametrize("extension", [Progress, Summary])
+def test_switched_off(extension: Any) -> None:
+    with pytest.raises(NotConfigured):
+        extension.from_crawler(get_crawler(settings_dict={"NEWSBOT_PROGRESS": False}))
+
+
+def test_an_interval_that_is_none_is_said() -> None:
+    settings = {"NEWSBOT_PROGRESS": True, "NEWSBOT_PROGRESS_INTERVAL": 0}
+    with pytest.raises(NotConfigured, match="above 0"):
+        Progress.from_crawler(get_crawler(settings_dict=settings))
+
+
+class Terminal(StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("terminal", "feeds", "live"),
+    [
+        ("xterm", {}, True),
+        ("xterm", {"out.jsonl": {"format": "jsonl"}}, True),
+        ("xterm", {"stdout:": {"format": "jsonl"}}, False),
+        ("dumb", {}, False),
+    ],
+)
+def test_where_a_live_display_fits(
+    monkeypatch: pytest.MonkeyPatch, terminal: str, feeds: dict[str, Any], live: bool
+) -> None:
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    monkeypatch.setattr(sys, "stdout", Terminal())
+    monkeypatch.setenv("TERM", terminal)
+    assert wants_live_display(Settings({"FEEDS": feeds})) is live
+
+
+def test_no_live_display_in_a_pipe() -> None:
+    assert wants_live_display(Settings({})) is False
+
+
+def test_lines_without_any_figures() -> None:
+    empty = Figures()
+    assert line(empty, (0.0, 0.0)).startswith("progress fetched=0 (0/min) articles=0 (0/min) useful=- new=0")
+    assert "errors 0" in picture(empty, (0.0, 0.0), 0.0).plain
+    assert site_rows({}) == []
+    assert closing_lines({}, "finished", 1.0, None)[-1] == "dry run: nothing was kept"
+
+
+def test_many_sites_end_in_one_row_for_the_rest_and_one_for_all() -> None:
+    stats = {f"newsbot/site/s{number:03}.org/pages": 1 for number in range(SHOWN_SITES + 30)}
+    rows = site_rows(stats)
+    assert len(rows) == SHOWN_SITES + 2
+    assert rows[-2][:2] == ("30 more", 30)
+    assert rows[-1][:2] == (f"all {SHOWN_SITES + 30}", SHOWN_SITES + 30)
+    assert all(len(row) == len(COLUMNS) for row in rows)
+
+
+def test_the_end_says_how_it_ended_and_where_to_go_on() -> None:
+    lines = closing_lines({"newsbot/articles/new": 3, "newsbot/errors/dns": 1}, "shutdown", 65.0, Path("/d"))
+    assert lines[0] == "3 new articles, 0 updated, useful share -, 0 fetched in 0:01:05 (shutdown)"
+    assert lines[1] == "errors: dns 1"
+    assert lines[-1] == "data: /d"
