@@ -123,11 +123,11 @@ class CrawlState:
         return self._domain_of_host[host]
 
     # --- counting
-    def count(self, name: str, amount: float = 1) -> None:
+    def count(self, name: str, amount: int = 1) -> None:
         """Add to the stat ``newsbot/<name>``."""
         self.stats.inc_value(f"newsbot/{name}", amount)
 
-    def count_site(self, domain: str, what: str, amount: float = 1) -> None:
+    def count_site(self, domain: str, what: str, amount: int = 1) -> None:
         """Add to a site's counter."""
         self.stats.inc_value(f"newsbot/site/{domain}/{what}", amount)
 
@@ -138,7 +138,8 @@ class CrawlState:
         try:
             yield
         finally:
-            self.stats.inc_value(f"newsbot/time/{step}", time.perf_counter() - began)
+            name = f"newsbot/time/{step}"
+            self.stats.set_value(name, self.stats.get_value(name, 0.0) + time.perf_counter() - began)
 
 
 def check_scope(settings: BaseSettings, rules: RuleSet, arguments: Arguments) -> frozenset[str] | None:

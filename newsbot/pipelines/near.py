@@ -6,9 +6,18 @@ from typing import Any
 
 from scrapy.crawler import Crawler
 
+from newsbot.crawlstate import CrawlState
+from newsbot.dedup.decision import Neighbour, Relation, decide, numbers_in
+from newsbot.dedup.index import Near
+from newsbot.dedup.minhash import signature
+from newsbot.items import Article
+
+MAX_NEIGHBOURS = 20
+"""The nearest texts that are looked at: they are ordered, and further ones decide nothing."""
+
 
 class NearDuplicatePipeline:
-    """Fills ``story`` and ``duplicate_of``."""
+    """Fills ``story`` and ``duplicate_of``. The index is asked and added to before storage: idempotent."""
 
     def __init__(self, crawler: Crawler) -> None:
         self.crawler = crawler
@@ -20,4 +29,26 @@ class NearDuplicatePipeline:
 
     def process_item(self, item: Any) -> Any:
         """Return the article with its story."""
+        if isinstance(item, Article):
+            state = CrawlState.of(self.crawler)
+            with state.timed("dedup_near"):
+                self._place(state, item)
         return item
+
+    def _place(self, state: CrawlState, article: Article) -> None:
+        near = state.index.check_and_insert(
+            article.canonical_url, article.source, signature(article.text), state.clock()
+        )
+        neighbours = [_neighbour(state, one) for one in near[:MAX_NEIGHBOURS]]
+        decision = decide(article.canonical_url, article.source, numbers_in(article.text), neighbours)
+        article.story = decision.story
+        article.duplicate_of = decision.duplicate_of
+        if decision.relation is not Relation.NEW:
+            state.count("duplicates/near")
+
+
+def _neighbour(state: CrawlState, near: Near) -> Neighbour:
+    kept = state.storage.article(near.doc_id)
+    if kept is None:
+        return Neighbour(near=near, story=None)
+    return Neighbour(near=near, story=kept.story, numbers=numbers_in(kept.text))

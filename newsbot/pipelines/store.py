@@ -41,6 +41,4 @@ class StorePipeline:
         state.count(f"articles/{stored.verdict}")
         if stored.verdict is Verdict.NEW:
             state.count_site(item.source, "articles")
-            if item.duplicate_of is not None:
-                state.count("duplicates/near")
         return item
