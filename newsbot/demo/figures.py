@@ -48,7 +48,12 @@ def count_log(log: Iterable[Record]) -> Figures:
             figures.forbidden.append(f"http://{record.host}{record.path}")
         if record.status == 200 and record.kind not in _SOURCES:
             figures.pages += 1
-            address = (record.host, record.path.partition("?sid=")[0])
+            address = (record.host, _page(record.path))
             figures.articles += record.kind == "article" and address not in seen
             seen.add(address)
     return figures
+
+
+def _page(path: str) -> str:
+    """Return the path without session and campaign: only the agency's articles have a query of their own."""
+    return path if path.startswith("/story.php") else path.partition("?")[0]

@@ -166,6 +166,8 @@ class LoopbackServer:
                 pass
         except (OSError, ValueError, EOFError):
             pass  # the client went away, or speaks no HTTP: nobody is left to tell
+        except asyncio.CancelledError:
+            pass  # stop() ends us here; asyncio's streams report a cancelled client as a fault (Python 3.11)
         finally:
             self._clients.discard(task)
             writer.close()

@@ -27,7 +27,7 @@ def _tag(rng: random.Random, language: Language) -> tuple[str, str]:
 
 
 def _author(rng: random.Random, language: Language) -> tuple[str, str]:
-    name = rng.choice(language.people[:40])[0]
+    name = rng.choice(language.people[::47])[0]
     return f"/author/{slug(name)}", name
 
 

@@ -92,7 +92,8 @@ def bare_page(paper: Paper) -> str:
     title = escape(paper.story.title)
     return (
         f'<!DOCTYPE html>\n<html><head><meta charset="{paper.host.charset}">'
-        f'<title>{title}</title><link rel="canonical" href="{escape(paper.url)}"></head><body><h1>{title}</h1>'
+        f'<title>{title}</title><link rel="canonical" href="{escape(paper.url)}"></head>'
+        f"<body><h1>{title}</h1>"
         f"<p>{escape(paper.story.author)}, {_day(paper)}</p>{_paragraphs(paper)}</body></html>\n"
     )
 

@@ -37,10 +37,11 @@ class DemoWeb:
         host = self._hosts.get(request.host)
         if host is None:
             return self._elsewhere(request)
-        route = self._routes[host.ascii].get(_without_session(request.path))
+        path = _without_tracking(request.path)
+        route = self._routes[host.ascii].get(path)
         if route is None:
-            return _compressed(self._noise(host, request.path), host, request)
-        answer = self._with_fault(host, request.path, route())
+            return _compressed(self._noise(host, path), host, request)
+        answer = self._with_fault(host, path, route())
         return _compressed(answer, host, request)
 
     def _elsewhere(self, request: Request) -> Answer:
@@ -96,8 +97,11 @@ _ALWAYS: Mapping[str, Callable[[Answer], Answer]] = {
 }
 
 
-def _without_session(path: str) -> str:
-    return path.partition("?sid=")[0]
+def _without_tracking(path: str) -> str:
+    """Return the path without the parameters that every host here ignores."""
+    start, mark, query = path.partition("?")
+    kept = [part for part in query.split("&") if part and not part.startswith(("utm_", "fbclid=", "sid="))]
+    return start + mark + "&".join(kept) if kept else start
 
 
 def _compressed(answer: Answer, host: Host, request: Request) -> Answer:
