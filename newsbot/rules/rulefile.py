@@ -11,7 +11,6 @@ import yaml
 from newsbot.errors import Problem
 from newsbot.items import Kind
 from newsbot.rules.keys import KEYS
-from newsbot.rules.match import Patterns
 from newsbot.rules.schema import Layout, Rule
 from newsbot.rules.values import Place, entries
 from newsbot.rules.yamlfile import YamlFault, line_of, read_tree
@@ -24,9 +23,6 @@ INTERVALS: dict[Kind, float] = {
     Kind.OTHER: 604800.0,
 }
 """Seconds; hold where neither the rule nor ``_defaults.yaml`` says otherwise."""
-
-_PATTERNS = ("article", "section", "deny")
-_LAYOUT = ("extract", "remove", "layouts")
 
 
 @dataclass(slots=True)
@@ -70,8 +66,6 @@ def build_rule(own: RuleFile, defaults: RuleFile) -> Rule:
     """Return the rule of a file without problems, with the defaults below it."""
     values = {name: _inherit(name, own.values, defaults.values) for name in {**defaults.values, **own.values}}
     values.setdefault("domain", "")
-    for name in _PATTERNS:
-        values[name] = Patterns(values.get(name, ()))
     values["interval"] = MappingProxyType(INTERVALS | values.get("interval", {}))
     values["layouts"] = _layouts(own, defaults)
     plain = {name: value for name, value in values.items() if name not in ("extract", "remove")}

@@ -12,7 +12,7 @@ from typing import Any
 from newsbot.rules.automaton import letters_of
 
 MAX_SAMPLES = 24
-_PREFERRED = "a1-_./"
+_PREFERRED = "a1-_.?/" + "".join(map(chr, range(33, 127)))
 """What stands for a character class, in this order of preference."""
 
 
@@ -29,19 +29,15 @@ def _sequence(tree: Iterable[Any]) -> list[str]:
 
 
 def _node(op: Any, value: Any) -> list[str]:
-    if op is sre.LITERAL:
-        return [chr(value)]
-    if op in (sre.IN, sre.ANY, sre.NOT_LITERAL):
+    if op in (sre.LITERAL, sre.IN, sre.ANY, sre.NOT_LITERAL):
         return [_letter(op, value)]
-    if op is sre.SUBPATTERN:
-        return _sequence(value[3])
     if op is sre.BRANCH:
         return [text for body in value[1] for text in _sequence(body)][:MAX_SAMPLES]
     if op in (sre.MAX_REPEAT, sre.MIN_REPEAT, sre.POSSESSIVE_REPEAT):
         low, _, body = value
-        return [text * low for text in _sequence(body)][:MAX_SAMPLES] if low else [""]
-    if op is sre.ATOMIC_GROUP:
-        return _sequence(value)
+        return [text * low for text in _sequence(body)] if low else [""]
+    if op in (sre.SUBPATTERN, sre.ATOMIC_GROUP):
+        return _sequence(value[3] if op is sre.SUBPATTERN else value)
     return [""]  # conditions: the caller searches what came out
 
 

@@ -1,0 +1,179 @@
+"""``scrapy rules``: check rule files, show what they say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from newsbot.backends import rules_folder
+from newsbot.cli import Action, Argument, Call, NewsbotCommand
+from newsbot.errors import ArgumentError, Problem, RulesError
+from newsbot.rules.hints import find_hints
+from newsbot.rules.load import DEFAULTS, Loaded, read_files, read_folder
+from newsbot.rules.schema import Rule
+from newsbot.rules.show import Value, duration, effective, overview, verdict
+from newsbot.terminal import Column
+
+
+def check(call: Call) -> int:
+    """Report all problems of all files at once."""
+    loaded = _read(call)
+    hints = find_hints(loaded)
+    fine = len(loaded.rules)
+    if call.json:
+        call.document(
+            {"rules": fine, "problems": _rows(loaded.problems), "hints": _rows(hints)},
+        )
+        return 1 if loaded.problems else 0
+    for hint in hints:
+        call.text(f"Hint: {hint}")
+    if loaded.problems:
+        raise RulesError(loaded.problems)
+    call.text("1 rule is fine" if fine == 1 else f"{fine} rules are fine")
+    return 0
+
+
+def show(call: Call) -> int:
+    """Show all rules, one rule with its defaults, or what the rules say of a URL."""
+    loaded = read_folder(rules_folder(call.settings))
+    if loaded.problems:
+        raise RulesError(loaded.problems)
+    target = call.options.target
+    if target is None:
+        _show_all(call, loaded)
+    elif "/" in target:
+        _show_url(call, loaded, target if "://" in target else f"https://{target}")
+    else:
+        _show_rule(call, loaded, _rule_of(loaded, f"https://{target}/", target))
+    return 0
+
+
+class Command(NewsbotCommand):
+    """See ``scrapy rules -h``."""
+
+    summary = "Check the rule files, or show which rule holds for a site or URL"
+    actions = (
+        Action(
+            "check",
+            "Report all problems of rule files, with file and line (default: the whole rules folder)",
+            check,
+            (Argument("files", nargs="*", metavar="FILE", type=Path),),
+        ),
+        Action(
+            "show",
+            "Show what the rules say of a URL or domain, or list all rules",
+            show,
+            (Argument("target", nargs="?", metavar="URL|DOMAIN"),),
+        ),
+    )
+
+
+def _read(call: Call) -> Loaded:
+    folder = rules_folder(call.settings)
+    files: list[Path] = call.options.files
+    if not files:
+        return read_folder(folder)
+    beside = files[0].parent / DEFAULTS
+    defaults = beside if beside.is_file() else folder / DEFAULTS
+    return read_files(files, defaults if defaults.is_file() else None)
+
+
+def _rows(problems: list[Problem]) -> list[dict[str, Any]]:
+    return [
+        {"file": problem.file, "line": problem.line, "key": problem.key, "text": problem.text}
+        for problem in problems
+    ]
+
+
+def _rule_of(loaded: Loaded, url: str, target: str) -> Rule:
+    try:
+        return loaded.rules.for_url(url)
+    except ValueError as error:
+        raise ArgumentError(f"{target!r} is no URL and no domain; write for example example.org") from error
+
+
+def _show_all(call: Call, loaded: Loaded) -> None:
+    rows = overview(loaded)
+    if call.json:
+        call.document(rows)
+        return
+    columns = [
+        Column("domain"),
+        Column("language"),
+        *(
+            Column(name, align="right")
+            for name in ("feeds", "sitemaps", "sections", "article", "deny", "delay")
+        ),
+        Column("file"),
+    ]
+    call.table(
+        columns,
+        [
+            (
+                row["domain"],
+                row["language"],
+                *(row["sources"][key] for key in ("feeds", "sitemaps", "sections")),
+                *(row["patterns"][key] for key in ("article", "deny")),
+                duration(row["delay"]),
+                row["file"],
+            )
+            for row in rows
+        ],
+    )
+
+
+def _show_url(call: Call, loaded: Loaded, url: str) -> None:
+    rule = _rule_of(loaded, url, url)
+    told = verdict(loaded, url)
+    if call.json:
+        call.document({**told, "rule": _as_json(effective(loaded, rule))})
+        return
+    pattern = told["pattern"]
+    kind = "denied" if told["denied"] else told["kind"] or "unknown: no pattern matches"
+    call.text(f"{told['canonical']}: {kind}")
+    if pattern is not None:
+        call.text(f"by {pattern['text']} ({pattern['file']}:{pattern['line']})")
+    elif told["kind"] is not None:
+        call.text("given by the rule itself")
+    call.text()
+    _show_rule(call, loaded, rule)
+
+
+def _show_rule(call: Call, loaded: Loaded, rule: Rule) -> None:
+    values = effective(loaded, rule)
+    if call.json:
+        call.document({"file": rule.file, "rule": _as_json(values)})
+        return
+    if loaded.rules.get(rule.domain) is None:
+        call.text(f"{rule.domain} has no rule; the defaults hold")
+    call.table(
+        [Column("key"), Column("value", wide=True), Column("where")],
+        [(value.key, text, value.where) for value in values for text in _texts(value)],
+    )
+
+
+def _as_json(values: list[Value]) -> dict[str, Any]:
+    return {value.key: {"value": value.value, "where": value.where} for value in values}
+
+
+def _texts(value: Value) -> list[str]:
+    """The lines that show one value; none for a key that says nothing."""
+    found = value.value
+    if value.key == "interval":
+        return [f"{kind}: {duration(seconds)}" for kind, seconds in found.items()]
+    if value.key == "delay":
+        return [duration(found)]
+    if isinstance(found, list):
+        return [_text(item) for item in found]
+    return [] if found in (None, "") else [_text(found)]
+
+
+def _text(item: Any) -> str:
+    if isinstance(item, dict) and "text" in item:
+        return f"{item['text']}  ({item['file']}:{item['line']})"
+    if isinstance(item, dict):
+        fields = "; ".join(f"{name}: {', '.join(selectors)}" for name, selectors in item["extract"].items())
+        since = f"from {item['valid_from']}: " if item["valid_from"] else ""
+        removed = f"; remove: {', '.join(item['remove'])}" if item["remove"] else ""
+        return f"{since}{fields}{removed}"
+    return str(item).lower() if isinstance(item, bool) else str(item)

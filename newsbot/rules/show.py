@@ -1,0 +1,100 @@
+"""What people are shown of rules: which one holds, what it says, and where that is written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from newsbot.rules.keys import KEYS
+from newsbot.rules.load import Loaded
+from newsbot.rules.match import classify
+from newsbot.rules.rulefile import RuleFile
+from newsbot.rules.schema import Layout, Pattern, Rule, Selector
+from newsbot.urls import canonicalize
+
+_UNITS = ((604800, "w"), (86400, "d"), (3600, "h"), (60, "m"))
+_BUILT_IN = "(built in)"
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """One effective value of a rule; ``where`` is ``file:line``, or says that it is built in."""
+
+    key: str
+    value: Any
+    where: str
+
+
+def verdict(loaded: Loaded, url: str) -> dict[str, Any]:
+    """Return what the rules say of a URL, JSON-able. Raises ``ValueError`` for what is no URL."""
+    rule = loaded.rules.for_url(url)
+    canonical = canonicalize(url, rule.drop_query)
+    match = classify(rule, canonical)
+    return {
+        "url": url,
+        "canonical": canonical,
+        "domain": rule.domain,
+        "file": rule.file,
+        "kind": match.kind,
+        "denied": match.denied,
+        "pattern": None if match.pattern is None else plain(match.pattern),
+    }
+
+
+def effective(loaded: Loaded, rule: Rule) -> list[Value]:
+    """Return every value that holds for a rule, defaults included, with its origin."""
+    own = next(
+        (file for file in loaded.files if file.values.get("domain") == rule.domain), RuleFile(_BUILT_IN)
+    )
+    given: dict[str, Any] = {
+        key: getattr(rule, key) for key in KEYS if key not in ("extract", "remove", "layouts")
+    }
+    given["layouts"] = rule.layouts
+    return [Value(key, plain(value), _origin(key, own, loaded.defaults)) for key, value in given.items()]
+
+
+def overview(loaded: Loaded) -> list[dict[str, Any]]:
+    """Return one row for each rule, JSON-able."""
+    return [
+        {
+            "domain": rule.domain,
+            "language": rule.language,
+            "sources": {key: len(getattr(rule, key)) for key in ("seeds", "feeds", "sitemaps", "sections")},
+            "patterns": {key: len(getattr(rule, key)) for key in ("article", "section", "deny")},
+            "delay": rule.delay,
+            "file": rule.file,
+        }
+        for rule in loaded.rules
+    ]
+
+
+def plain(value: Any) -> Any:
+    """Return a value of a rule as JSON can hold it."""
+    if isinstance(value, Pattern):
+        return {"text": value.text, "file": value.file, "line": value.line}
+    if isinstance(value, Selector):
+        return value.text
+    if isinstance(value, Layout):
+        since = None if value.valid_from is None else value.valid_from.isoformat()
+        return {"valid_from": since, "extract": plain(value.extract), "remove": plain(value.remove)}
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    return [plain(item) for item in value] if isinstance(value, tuple) else value
+
+
+def duration(seconds: float) -> str:
+    """Return seconds as one writes them in a rule: ``10m``, ``6h``, ``90s``."""
+    for size, unit in _UNITS:
+        if seconds and seconds % size == 0:
+            return f"{int(seconds // size)}{unit}"
+    return f"{seconds:g}s"
+
+
+def _origin(key: str, own: RuleFile, defaults: RuleFile) -> str:
+    keys = ("extract", "remove", "layouts") if key == "layouts" else (key,)
+    found = [f"{own.file}:{own.lines[name]}" for name in keys if name in own.lines]
+    adds = any(KEYS[name].adds for name in keys)
+    if not found or adds:
+        found += [f"{defaults.file}:{defaults.lines[name]}" for name in keys if name in defaults.lines]
+    return ", ".join(found) or _BUILT_IN
