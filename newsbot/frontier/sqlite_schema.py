@@ -1,0 +1,104 @@
+"""The tables of the SQLite frontier, with the reason for each index.
+
+A URL's state, as stored. What the protocol calls *pending* is three states here, so that no question
+ever has to look at rows that cannot be the answer:
+
+=========== =============================== ========================================
+``state``   ``at``: when it ends by itself  and what it becomes then
+=========== =============================== ========================================
+``ready``   NULL                            (leased by a worker)
+``waiting`` its due time                    ready, when a horizon reaches it
+``held``    the end of a nack's delay       waiting, or ready at once
+``leased``  its deadline                    waiting, the third time in a row aside
+``done``    its next due time, NULL: never  ready, when a horizon reaches it
+``aside``   NULL                            (stays until somebody forces it)
+=========== =============================== ========================================
+
+The counters of hosts and totals are kept by triggers, so that no path through the code can forget them.
+"""
+
+from __future__ import annotations
+
+PUBLIC_STATES = {
+    "ready": "pending",
+    "waiting": "pending",
+    "held": "pending",
+    "leased": "leased",
+    "done": "done",
+    "aside": "aside",
+}
+"""What the protocol calls each stored state."""
+
+_VERSION_1 = """
+CREATE TABLE frontier_hosts (
+    id INTEGER PRIMARY KEY,
+    host TEXT NOT NULL UNIQUE,
+    delay REAL NOT NULL DEFAULT 1.0,
+    concurrency INTEGER NOT NULL DEFAULT 1,
+    last_turn REAL,
+    next_turn REAL NOT NULL DEFAULT 0,
+    ready INTEGER NOT NULL DEFAULT 0,
+    leased INTEGER NOT NULL DEFAULT 0
+);
+
+-- lease: hosts that may give something, by turn; hosts with nothing ready are not in it
+CREATE INDEX frontier_hosts_by_turn ON frontier_hosts (next_turn) WHERE ready > 0 AND leased < concurrency;
+
+-- outlook: hosts that have something ready and all their leases out (never more than there are leases)
+CREATE INDEX frontier_hosts_full ON frontier_hosts (next_turn) WHERE ready > 0 AND leased >= concurrency;
+
+CREATE TABLE frontier_urls (
+    id INTEGER PRIMARY KEY,
+    fingerprint BLOB NOT NULL UNIQUE,
+    host INTEGER NOT NULL REFERENCES frontier_hosts (id),
+    state TEXT NOT NULL,
+    at REAL,
+    priority REAL NOT NULL,
+    due REAL NOT NULL,
+    kind TEXT NOT NULL,
+    depth INTEGER NOT NULL,
+    url TEXT NOT NULL,
+    data TEXT NOT NULL,
+    attempts INTEGER NOT NULL DEFAULT 0,
+    lost INTEGER NOT NULL DEFAULT 0,
+    owner TEXT,
+    token TEXT,
+    last_fetched REAL
+);
+
+-- lease: the best entry of a host, the longest due first among equals
+CREATE INDEX frontier_urls_ready ON frontier_urls (host, priority DESC, due, id) WHERE state = 'ready';
+
+-- all that ends by itself, by state: due entries, delays, deadlines; host and due so that outlook,
+-- which asks for them by host, need not touch the table
+CREATE INDEX frontier_urls_at ON frontier_urls (state, at, host, due) WHERE at IS NOT NULL;
+
+CREATE TABLE frontier_totals (
+    state TEXT PRIMARY KEY,
+    urls INTEGER NOT NULL DEFAULT 0
+) WITHOUT ROWID;
+INSERT INTO frontier_totals (state)
+VALUES ('ready'), ('waiting'), ('held'), ('leased'), ('done'), ('aside');
+
+-- the furthest horizon up to which entries have become READY
+CREATE TABLE frontier_horizon (furthest REAL NOT NULL);
+INSERT INTO frontier_horizon VALUES (0);
+
+CREATE TRIGGER frontier_count_new AFTER INSERT ON frontier_urls
+BEGIN
+    UPDATE frontier_totals SET urls = urls + 1 WHERE state = new.state;
+    UPDATE frontier_hosts SET ready = ready + 1 WHERE new.state = 'ready' AND id = new.host;
+END;
+
+CREATE TRIGGER frontier_count_move AFTER UPDATE OF state ON frontier_urls WHEN old.state <> new.state
+BEGIN
+    UPDATE frontier_totals SET urls = urls + CASE state WHEN new.state THEN 1 ELSE -1 END
+    WHERE state IN (old.state, new.state);
+    UPDATE frontier_hosts SET
+        ready = ready + (new.state = 'ready') - (old.state = 'ready'),
+        leased = leased + (new.state = 'leased') - (old.state = 'leased')
+    WHERE id = new.host AND (new.state IN ('ready', 'leased') OR old.state IN ('ready', 'leased'));
+END;
+"""
+
+MIGRATIONS = (_VERSION_1,)
