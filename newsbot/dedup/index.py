@@ -186,8 +186,8 @@ class SqliteIndex:
             row = self._database.execute("SELECT scheme FROM near_scheme").fetchone()
         if row[0] != _BUCKETS:
             raise SchemaError(
-                f"{self._path}: the near-duplicate index was made another way ({row[0]}; here: {_BUCKETS}), and"
-                " the two cannot be compared; use the newsbot that made it, or empty the tables near_doc,"
+                f"{self._path}: the near-duplicate index was made another way ({row[0]}; here: {_BUCKETS}),"
+                " and the two cannot be compared; use the newsbot that made it, or empty the tables near_doc,"
                 " near_band and near_scheme: only the last 30 days of resemblance are forgotten"
             )
 

@@ -17,6 +17,7 @@ COLUMNS = (
 )  # fmt: skip
 """Fields of an article that are columns of their own."""
 _TIMES = frozenset({"published_at", "modified_at", "discovered_at", "fetched_at"})
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=str).encode
 _REST = tuple(field.name for field in fields(Article) if field.name not in COLUMNS)
 
 
@@ -46,7 +47,7 @@ def clean(text: str) -> str:
 
 def to_json(value: object) -> str:
     """Return ``value`` as JSON that people can read in the file."""
-    return clean(json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str))
+    return clean(_encode(value))
 
 
 def to_row(article: Article) -> dict[str, Any]:

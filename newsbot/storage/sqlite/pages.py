@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields
 from itertools import islice
+from operator import attrgetter
 from typing import Any
 
 from newsbot.items import Kind, PageRecord
@@ -19,10 +20,10 @@ _KEPT = frozenset({"fingerprint", "referrers", "referrer_count", "first_seen"})
 _LARGEST = (1 << 63) - 1  # SQLite's integers; a header may claim any Content-Length
 _AT_ONCE = 500  # parameters of one statement, and rows of one batch of a stream
 
-_INSERT = (
-    f"INSERT INTO page ({', '.join(_COLUMNS)}, referrer_bitmap)"
-    f" VALUES ({', '.join(f':{name}' for name in _COLUMNS)}, :referrer_bitmap)"
-)
+_OWN = tuple(name for name in _COLUMNS if name not in ("depth", "referrers", "referrer_count", "history"))
+_WRITTEN = (*_OWN, "depth", "referrers", "referrer_count", "referrer_bitmap", "history")
+_INSERT = f"INSERT INTO page ({', '.join(_WRITTEN)}) VALUES ({', '.join('?' * len(_WRITTEN))})"
+_values_of = attrgetter(*_OWN)
 _SAVE = f"{_INSERT} ON CONFLICT (fingerprint) DO UPDATE SET " + ", ".join(
     f"{name} = excluded.{name}" for name in _COLUMNS if name not in _KEPT
 )
@@ -44,7 +45,8 @@ def discover(database: sqlite3.Connection, pages: Sequence[PageRecord]) -> None:
             new[page.fingerprint] = (first, referrers, min(depth, page.depth))
         else:
             new[page.fingerprint] = (page, _referrers_of(page), page.depth)
-    database.executemany(_INSERT, [_row(page, referrers, depth) for page, referrers, depth in new.values()])
+    rows = [_row(page, referrers, depth, page.history) for page, referrers, depth in new.values()]
+    database.executemany(_INSERT, rows)
     database.executemany(
         "UPDATE page SET depth = ?, referrer_count = ?, referrers = ?, referrer_bitmap = ?"
         " WHERE fingerprint = ?",
@@ -72,7 +74,7 @@ def save_pages(database: sqlite3.Connection, records: Sequence[PageRecord]) -> N
     for record in records:
         history = _append(histories.get(record.fingerprint, []), record.history)
         histories[record.fingerprint] = history
-        rows.append(_row(record, _referrers_of(record), record.depth) | {"history": to_json(history)})
+        rows.append(_row(record, _referrers_of(record), record.depth, history))
     database.executemany(_SAVE, rows)
 
 
@@ -130,21 +132,22 @@ def _referrers_of(page: PageRecord) -> Referrers:
     return referrers
 
 
-def _row(page: PageRecord, referrers: Referrers, depth: int) -> dict[str, Any]:
-    row = {name: _plain(getattr(page, name)) for name in _COLUMNS}
-    return row | {
-        "depth": depth,
-        "referrers": to_json(referrers.kept),
-        "referrer_count": referrers.count,
-        "referrer_bitmap": referrers.bitmap,
-        "history": to_json(page.history[-MAX_HISTORY:]),
-    }
+def _row(
+    page: PageRecord, referrers: Referrers, depth: int, history: list[dict[str, Any]]
+) -> tuple[Any, ...]:
+    """The values of :data:`_WRITTEN`."""
+    return (
+        *[_plain(value) if value.__class__ in (str, int) else value for value in _values_of(page)],
+        depth,
+        to_json(referrers.kept),
+        referrers.count,
+        referrers.bitmap,
+        to_json(history[-MAX_HISTORY:]) if history else "[]",
+    )
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, str):
-        return clean(str(value))
-    return min(value, _LARGEST) if isinstance(value, int) else value
+def _plain(value: str | int) -> str | int:
+    return clean(value) if isinstance(value, str) else min(value, _LARGEST)
 
 
 def _record(row: sqlite3.Row) -> PageRecord:

@@ -43,7 +43,7 @@ def search(
         rows = _newest(database, query, where, limit)
     else:
         return []
-    scores = {row["id"]: -row["rank"] for row in rows}  # bm25 is better the smaller it is
+    scores = {row["id"]: 0.0 - row["rank"] for row in rows}  # bm25 is better the smaller it is
     found = by_number(database, list(scores))
     return [
         Hit(article, snippet(article.title, article.text, query.stems), score)
