@@ -1,0 +1,25 @@
+"""When a page is fetched again: decisions only, no I/O, the present moment is passed in.
+
+:func:`gate` says before a download whether it may be made and how; :func:`plan` says after a visit when
+the page is due again; :func:`retry_delay` how long a failed visit waits for its next attempt.
+"""
+
+from newsbot.recrawl.gating import Gate, gate
+from newsbot.recrawl.hints import parse_max_age, parse_retry_after
+from newsbot.recrawl.planning import Plan, plan
+from newsbot.recrawl.policy import FixedIntervals, Outcome, Policy
+from newsbot.recrawl.retry import may_retry, retry_delay
+
+__all__ = [
+    "FixedIntervals",
+    "Gate",
+    "Outcome",
+    "Plan",
+    "Policy",
+    "gate",
+    "may_retry",
+    "parse_max_age",
+    "parse_retry_after",
+    "plan",
+    "retry_delay",
+]

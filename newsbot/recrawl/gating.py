@@ -1,0 +1,52 @@
+"""Before a download: may it be made now, and with which conditional headers (RFC 9110, 13.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from newsbot.items import PageRecord
+
+FULL_FETCH_EVERY = 24 * 3600.0
+"""Seconds; some servers repeat a stale ETag for ever, so that a page is asked for in full now and then."""
+
+_SLACK = 1.0  # a page planned for "last visit + interval" is not refused for milliseconds
+_MAX_VALIDATOR = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """The verdict. ``until`` (POSIX seconds) is when a refused page may be fetched; ``headers`` to send."""
+
+    fetch: bool
+    until: float | None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    reason: str = ""
+
+
+def gate(record: PageRecord | None, interval: float, now: float) -> Gate:
+    """Return whether a page may be fetched at ``now`` (POSIX seconds).
+
+    Not before ``interval`` seconds have passed since it was fetched; 0 or less sets no limit. A page
+    whose last visit failed, or said that it is gone, may be fetched at any time: when, was planned then.
+    """
+    if record is None or record.last_fetched is None:
+        return Gate(True, None, {}, "never fetched")
+    until = record.last_fetched + interval
+    visited_well = record.failures == 0 and record.state != "gone"
+    # a last visit in the future was noted by a wrong clock
+    if visited_well and record.last_fetched <= now < until - min(_SLACK, interval / 10):
+        return Gate(False, until, {}, "younger than its interval")
+    headers = _validators(record, now)
+    return Gate(True, None, headers, "if changed" if headers else "in full")
+
+
+def _validators(record: PageRecord, now: float) -> dict[str, str]:
+    if record.last_full_fetch is None or not 0 <= now - record.last_full_fetch < FULL_FETCH_EVERY:
+        return {}
+    fields = {"If-None-Match": record.etag, "If-Modified-Since": record.last_modified}
+    return {name: value for name, value in fields.items() if value and _is_sendable(value)}
+
+
+def _is_sendable(value: str) -> bool:
+    return value.isascii() and value.isprintable() and len(value) < _MAX_VALIDATOR

@@ -1,0 +1,140 @@
+"""After a visit: when the page is due again, and what state it is in.
+
+What holds here holds under every policy: a source that works is never left alone for more than 6 hours,
+so that no item of a feed is found later than 12 hours after its publication even if one poll is missed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from newsbot.items import PageRecord
+from newsbot.recrawl.policy import FixedIntervals, Outcome, Policy
+from newsbot.rules.schema import Rule
+
+HOUR: Final = 3600.0
+DAY: Final = 24 * HOUR
+
+LONGEST_SOURCE_REST: Final = 6 * HOUR
+LONGEST_RETRY_AFTER: Final = DAY
+LONGEST_MAX_AGE: Final = HOUR
+"""Caching times above are common, and meant for readers' browsers."""
+DEAD_AFTER: Final = 20
+"""Failures in a row after which a source counts as dead."""
+DEAD_REST: Final = DAY
+FIRST_PAGE_RETRY: Final = HOUR
+LONGEST_PAGE_RETRY: Final = DAY
+GIVE_UP_AFTER: Final = 10
+"""Failures in a row after which a page that is no source is left alone."""
+MISSING_TOO_EARLY: Final = HOUR
+"""Feeds announce pages before every server has them: the second look at one never seen."""
+
+FINAL_CAUSES = frozenset({"robots", "private_address", "scheme", "bad_url", "too_large", "ignored"})
+"""Causes that asking again does not cure."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What becomes of a page. ``next_due`` in POSIX seconds, None: never again by itself."""
+
+    next_due: float | None
+    state: Literal["done", "gone", "failed"]
+    reason: str
+    """For people who ask why."""
+
+
+_FIXED = FixedIntervals()
+
+
+def plan(
+    record: PageRecord | None, outcome: Outcome, rule: Rule, now: float, *, policy: Policy = _FIXED
+) -> Plan:
+    """Return what becomes of a page after a visit that is not tried again at once.
+
+    ``record`` is the page with this visit counted in (``failures``, ``last_fetched``), its ``state``
+    still that of the visit before; None: nothing is known of it. ``now`` in POSIX seconds.
+    """
+    rest = policy.interval(record, outcome, rule, now)
+    if outcome.error == "too_young":
+        return _not_yet(record, rest, now)
+    if outcome.kind.is_source:
+        return _source(record, outcome, rest, now)
+    return _failed_page(record, outcome, now) if outcome.failed else _page(outcome, rest, now)
+
+
+def _not_yet(record: PageRecord | None, rest: float | None, now: float) -> Plan:
+    """Nothing was fetched: nothing changes."""
+    seen = now if record is None or record.last_fetched is None else record.last_fetched
+    state: Literal["done", "gone", "failed"] = "done"
+    if record is not None and record.state in ("gone", "failed"):
+        state = record.state
+    return Plan(None if rest is None else max(now, seen + rest), state, "younger than its interval")
+
+
+def _source(record: PageRecord | None, outcome: Outcome, wish: float | None, now: float) -> Plan:
+    rest = LONGEST_SOURCE_REST if wish is None else min(wish, LONGEST_SOURCE_REST)
+    asked = outcome.retry_after or 0.0
+    if not outcome.failed:
+        patience = max(min(outcome.max_age or 0.0, LONGEST_MAX_AGE), asked)
+        if patience > rest:
+            rest = min(patience, LONGEST_SOURCE_REST)
+            return Plan(now + rest, "done", f"again in {span(rest)}, as the publisher asks")
+        return Plan(now + rest, "done", f"again in {span(rest)}")
+    failures = _failures(record)
+    if failures >= DEAD_AFTER:
+        rest, what = DEAD_REST, "dead"
+    else:
+        rest, what = min(_doubled(rest, failures), LONGEST_SOURCE_REST), "failing"
+    rest = max(rest, min(asked, LONGEST_RETRY_AFTER))
+    reason = f"{what}: {outcome.cause}, {failures} in a row; again in {span(rest)}"
+    return Plan(now + rest, "gone" if outcome.gone else "failed", reason)
+
+
+def _page(outcome: Outcome, rest: float | None, now: float) -> Plan:
+    if outcome.status in (301, 308) and outcome.redirected_to:
+        return Plan(None, "done", "moved for good: the new address is the page now")
+    if rest is None:
+        return Plan(None, "done", f"{outcome.seen_as.value} pages of this site are not fetched again")
+    rest = max(rest, min(outcome.retry_after or 0.0, LONGEST_RETRY_AFTER))
+    return Plan(now + rest, "done", f"again in {span(rest)}")
+
+
+def _failed_page(record: PageRecord | None, outcome: Outcome, now: float) -> Plan:
+    cause, failures = outcome.cause, _failures(record)
+    if cause == "redirect_known":
+        return Plan(None, "done", "redirects to a page that is known")
+    if outcome.gone:
+        return _gone_page(record, cause, now)
+    if cause in FINAL_CAUSES:
+        return Plan(None, "failed", f"{cause}: asking again would not help")
+    if failures >= GIVE_UP_AFTER:
+        return Plan(None, "failed", f"given up: {cause}, {failures} in a row")
+    rest = min(_doubled(FIRST_PAGE_RETRY, failures), LONGEST_PAGE_RETRY)
+    rest = max(rest, min(outcome.retry_after or 0.0, LONGEST_RETRY_AFTER))
+    return Plan(now + rest, "failed", f"failing: {cause}, {failures} in a row; again in {span(rest)}")
+
+
+def _gone_page(record: PageRecord | None, cause: str, now: float) -> Plan:
+    """A page is believed to be gone when two looks at it say so."""
+    if record is not None and record.state == "gone":
+        return Plan(None, "gone", f"gone: {cause} twice")
+    never_seen = record is None or record.last_full_fetch is None
+    rest = MISSING_TOO_EARLY if never_seen else DAY
+    return Plan(now + rest, "gone", f"gone: {cause}; once more in {span(rest)}")
+
+
+def _failures(record: PageRecord | None) -> int:
+    return 1 if record is None else max(1, record.failures)
+
+
+def _doubled(first: float, failures: int) -> float:
+    return first * 2.0 ** min(failures - 1, 30)
+
+
+def span(seconds: float) -> str:
+    """Return a duration for people, e.g. ``15m`` or ``6h``, as rule files write it."""
+    for unit, name in ((DAY, "d"), (HOUR, "h"), (60.0, "m")):
+        if seconds >= unit:
+            return f"{seconds / unit:.1f}".removesuffix(".0") + name
+    return f"{seconds:.0f}s"

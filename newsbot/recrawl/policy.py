@@ -1,0 +1,95 @@
+"""What a visit brought, and how long a page may rest after a good one: the part that can be exchanged.
+
+A policy only wishes; what must hold whatever it says (no source rests over 6 hours, failing ones back
+off, Retry-After is obeyed) is in :mod:`newsbot.recrawl.planning`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from newsbot.items import Kind, PageRecord
+from newsbot.rules.schema import Rule
+
+DEFAULT_SOURCE_INTERVAL = 1800.0
+"""Seconds; for sources whose rule gives no interval."""
+
+GONE_STATUSES = (404, 410)
+
+
+@dataclass(slots=True, kw_only=True)
+class Outcome:
+    """What one visit brought; filled in while it goes on."""
+
+    kind: Kind
+    """What the URL was expected to be."""
+    status: int | None = None
+    """HTTP status of the last answer; None: there was none."""
+    error: str | None = None
+    """Why there is nothing to read: a token such as ``timeout`` or ``http_404``; None: all went well."""
+    not_modified: bool = False
+    """The answer was 304."""
+    changed: bool | None = None
+    """The content differs from that of the visit before; None: not known."""
+    new_items: int = 0
+    """Links that were not known before."""
+    retry_after: float | None = None
+    """Seconds, from the answer's Retry-After."""
+    max_age: float | None = None
+    """Seconds, from the answer's Cache-Control."""
+    is_article: bool | None = None
+    """What the page turned out to be; None: not known."""
+    redirected_to: str | None = None
+
+    @property
+    def failed(self) -> bool:
+        """True when the visit gave no content (304 is content that is known already)."""
+        return self.error is not None or (self.status is not None and self.status >= 400)
+
+    @property
+    def gone(self) -> bool:
+        """True when the server says that there is no such page."""
+        return self.status in GONE_STATUSES and self.error in (None, f"http_{self.status}")
+
+    @property
+    def cause(self) -> str:
+        """Why it failed, for people; empty if it did not."""
+        if self.error is not None:
+            return self.error
+        return f"http_{self.status}" if self.failed else ""
+
+    @property
+    def seen_as(self) -> Kind:
+        """The kind after the visit: an article or another page is what it turned out to be."""
+        if self.kind.is_source or self.is_article is None:
+            return self.kind
+        return Kind.ARTICLE if self.is_article else Kind.OTHER
+
+
+class Policy(Protocol):
+    """How long a page may rest after a visit that went well."""
+
+    def interval(self, record: PageRecord | None, outcome: Outcome, rule: Rule, now: float) -> float | None:
+        """Return seconds from ``now`` until the page is wanted again; None: never.
+
+        ``record`` is the page after the visit. Must not keep state between calls that a simulator
+        could not replay: the same arguments give the same answer.
+        """
+
+
+class FixedIntervals:
+    """The rule's interval for the kind. Absent or 0: sources by the default, other pages never again."""
+
+    def interval(
+        self,
+        record: PageRecord | None,  # noqa: ARG002  (the protocol's signature)
+        outcome: Outcome,
+        rule: Rule,
+        now: float,  # noqa: ARG002
+    ) -> float | None:
+        """Return the rule's interval in seconds; see the class."""
+        seconds = rule.interval.get(outcome.seen_as) or None
+        if seconds is None and outcome.kind.is_source:
+            return DEFAULT_SOURCE_INTERVAL
+        return seconds
