@@ -1,0 +1,158 @@
+"""A folder with rules and data, and commands run on it: in this process (quick), or as programs."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from scrapy.settings import Settings
+
+from newsbot.cli import NewsbotCommand
+from newsbot.dedup.exact import text_key
+from newsbot.frontier.sqlite import SqliteFrontier
+from newsbot.items import Article
+from newsbot.storage.sqlite import SqliteStorage
+
+ROOT = Path(__file__).resolve().parent.parent
+
+RULE = """\
+domain: example.org
+feeds:
+  - https://example.org/rss.xml
+sitemaps:
+  - https://example.org/news-sitemap.xml
+article:
+  - ^/news/\\d+
+section:
+  - ^/topics/
+deny:
+  - ^/login
+drop_query:
+  - ref
+"""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """What ``--json`` gave; stdout must hold nothing else."""
+        return json.loads(self.out)
+
+    @property
+    def rows(self) -> list[list[str]]:
+        """The cells of a plain table, without its header."""
+        return [re.split(r" {2,}", line.strip()) for line in self.out.splitlines()[1:]]
+
+
+class Place:
+    """Rules and data under one folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.data = folder / "data"
+        self.rules = folder / "rules"
+        self.rules.mkdir()
+        shutil.copy(ROOT / "rules/_defaults.yaml", self.rules)
+        (self.rules / "example.org.yaml").write_text(RULE)
+
+    @contextmanager
+    def storage(self) -> Iterator[SqliteStorage]:
+        """Open the storage, to fill it or to look."""
+        with closing(SqliteStorage(self.data / "newsbot.db")) as storage:
+            yield storage
+
+    @contextmanager
+    def frontier(self) -> Iterator[SqliteFrontier]:
+        """Open the frontier, to fill it or to look."""
+        with closing(SqliteFrontier(self.data / "newsbot.db", clock=time.time)) as frontier:
+            yield frontier
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What tells newsbot where the folder is."""
+        return {"NEWSBOT_DATA": str(self.data), "NEWSBOT_RULES": str(self.rules)}
+
+    def program(self, *words: str) -> Answer:
+        """Run ``scrapy WORDS`` as a program in the project's folder."""
+        path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+        done = subprocess.run(
+            [sys.executable, "-m", "scrapy", *words],
+            cwd=ROOT,
+            env={**os.environ, **self.environment, "PYTHONPATH": path},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert "Traceback" not in done.stderr, done.stderr
+        return Answer(done.returncode, done.stdout, done.stderr)
+
+    def run(self, name: str, *words: str) -> Answer:
+        """Do what ``scrapy NAME WORDS`` does, in this process."""
+        command: NewsbotCommand = import_module(f"newsbot.commands.{name}").Command()
+        command.settings = Settings()
+        command.settings.setmodule("newsbot.settings", priority="project")
+        command.settings.setdict(self.environment, priority="cmdline")
+        parser = argparse.ArgumentParser(conflict_handler="resolve")
+        out, err = _stream(), _stream()
+        with (
+            redirect_stdout(out),
+            redirect_stderr(err),
+            patch("newsbot.cli.configure_logging"),  # would stay for the tests that follow
+        ):
+            command.add_options(parser)
+            options, rest = parser.parse_known_args(list(words))
+            command.process_options(rest, options)
+            command.run(rest, options)
+        return Answer(command.exitcode, _text(out), _text(err))
+
+
+def _stream() -> io.TextIOWrapper:
+    return io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)
+
+
+def _text(stream: io.TextIOWrapper) -> str:
+    stream.seek(0)
+    return stream.read()
+
+
+def article(number: int, **changes: Any) -> Article:
+    """Return a small whole article."""
+    text = changes.pop("text", f"Text of article number {number} about the harbour. " * 5)
+    values: dict[str, Any] = {
+        "url": f"https://example.org/news/{number}?utm_source=feed",
+        "canonical_url": f"https://example.org/news/{number}",
+        "source": "example.org",
+        "title": f"Title {number}",
+        "text": text,
+        "published_at": datetime(2024, 5, number, 8, 0, tzinfo=UTC),
+        "published_source": "json-ld",
+        "published_precision": "minute",
+        "language": "en",
+        "fetched_at": datetime(2024, 5, number, 9, 0, tzinfo=UTC),
+        "content_hash": text_key(text),
+        "extraction": {"title": "json-ld", "text": "trafilatura"},
+    }
+    return Article(**(values | changes))

@@ -1,0 +1,196 @@
+"""``scrapy articles`` as a program on a real data file."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.commandline import Place, article
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
+    place = Place(tmp_path_factory.mktemp("articles"))
+    with place.storage() as storage:
+        storage.store(article(1, title="Порт закрыт", text="Порт закрыт на ремонт до осени.", language="ru"))
+        storage.store(article(2, title="Harbour closed", text="The harbour is closed for repairs. " * 3))
+        storage.store(article(2, title="Harbour closed until autumn", text="The harbour stays closed. " * 3))
+        storage.store(
+            article(
+                3,
+                source="other.net",
+                url="https://other.net/a?ref=1",
+                canonical_url="https://other.net/a?ref=1",
+                title="=HYPERLINK(1)",
+                text="The harbour stays closed, says the agency. " * 3,
+            )
+        )
+        storage.assign_story("https://example.org/news/2", "story1", None)
+        storage.assign_story("https://other.net/a?ref=1", "story1", "https://example.org/news/2")
+    return place
+
+
+def test_search_prints_a_row_a_hit_with_whole_urls(place: Place) -> None:
+    answer = place.program("articles", "search", "harbour")
+    assert answer.code == 0
+    assert {row[-1] for row in answer.rows} == {
+        "https://example.org/news/2?utm_source=feed",
+        "https://other.net/a?ref=1",
+    }
+    assert answer.out.splitlines()[0].split() == ["time", "source", "title", "found", "url"]
+    assert "2024-05-02 08:00" in answer.out
+
+
+def test_search_in_json_finds_word_forms(place: Place) -> None:
+    hits = place.run("articles", "search", "порта", "--json").json
+    assert [hit["title"] for hit in hits] == ["Порт закрыт"]
+    assert "text" not in hits[0]
+    assert "[" in hits[0]["snippet"]
+
+
+@pytest.mark.parametrize(
+    ("options", "titles"),
+    [
+        (["--source", "OTHER.net"], ["=HYPERLINK(1)"]),
+        (["--until", "2024-05-03"], ["Harbour closed until autumn"]),
+        (["--since", "2024-05-03"], ["=HYPERLINK(1)"]),
+        (["--language", "ru"], []),
+        (["--by-time", "--limit", "1"], ["=HYPERLINK(1)"]),
+    ],
+)
+def test_search_filters(place: Place, options: list[str], titles: list[str]) -> None:
+    hits = place.run("articles", "search", "harbour", "--json", *options).json
+    assert [hit["title"] for hit in hits] == titles
+
+
+def test_nothing_found_is_said_on_stderr(place: Place) -> None:
+    answer = place.run("articles", "search", "unheard")
+    assert (answer.code, answer.out, answer.err) == (0, "", "no article found\n")
+    assert place.run("articles", "search", "unheard", "--json").json == []
+
+
+def test_dates_that_contradict_each_other(place: Place) -> None:
+    answer = place.run("articles", "search", "x", "--since", "2024-05-03", "--until", "2024-05-03")
+    assert answer.code == 2
+    assert answer.err == "scrapy articles: --since is not before --until: nothing would match\n"
+
+
+def test_show_says_which_method_gave_what(place: Place) -> None:
+    answer = place.run("articles", "show", "https://example.org/news/2?utm_medium=x")
+    assert answer.code == 0
+    assert "Harbour closed until autumn  [json-ld]" in answer.out
+    assert "The harbour stays closed." in answer.out
+    assert "version             2" in answer.out
+
+
+def test_show_knows_the_query_keys_that_the_rule_drops(place: Place) -> None:
+    assert (
+        place.run("articles", "show", "https://example.org/news/1?ref=x", "--json").json["language"] == "ru"
+    )
+
+
+def test_show_versions(place: Place) -> None:
+    answer = place.run("articles", "show", "https://example.org/news/2", "--versions", "--json")
+    assert [one["title"] for one in answer.json["versions"]] == [
+        "Harbour closed",
+        "Harbour closed until autumn",
+    ]
+    text = place.run("articles", "show", "https://example.org/news/2", "--versions").out
+    assert "--- version 1, fetched 2024-05-02T09:00:00Z: Harbour closed" in text
+
+
+def test_show_of_what_is_not_there(place: Place) -> None:
+    answer = place.run("articles", "show", "https://example.org/news/9")
+    assert answer.code == 1
+    assert answer.err == (
+        "https://example.org/news/9: no article is stored under this address; "
+        "see: scrapy why 'https://example.org/news/9'\n"
+    )
+    assert place.run("articles", "show", "news/9").code == 2
+
+
+def test_stories(place: Place) -> None:
+    stories = place.run("articles", "stories", "--json").json
+    assert [(story["story"], story["sources"]) for story in stories] == [
+        ("story1", ["example.org", "other.net"])
+    ]
+    assert stories[0]["members"][0]["title"] == "Harbour closed until autumn"
+    assert "example.org, other.net" in place.run("articles", "stories").out
+    assert place.run("articles", "stories", "--min-members", "3").err == "no story has 3 articles\n"
+
+
+def test_export_to_stdout_and_to_a_file_round_trips(place: Place, tmp_path: Path) -> None:
+    answer = place.program("articles", "export")
+    rows = [json.loads(line) for line in answer.out.splitlines()]
+    with place.storage() as storage:
+        assert rows == [one.as_row() for one in storage.iter_articles()]
+    assert len(rows) == 3
+    assert answer.err == "3 articles exported\n"
+    path = tmp_path / "out.csv"
+    answer = place.run("articles", "export", "-o", str(path), "--source", "other.net", "--json")
+    assert answer.json == {"file": str(path), "format": "csv", "articles": 1}
+    with path.open(encoding="utf-8", newline="") as file:
+        assert [row["title"] for row in csv.DictReader(file)] == ["=HYPERLINK(1)"]
+
+
+@pytest.mark.parametrize("name", ["parquet", "warc"])
+def test_export_of_binary_formats(place: Place, tmp_path: Path, name: str) -> None:
+    if name == "parquet":
+        pytest.importorskip("pyarrow")
+    path = tmp_path / "out"
+    assert place.run("articles", "export", "--format", name, "-o", str(path)).code == 0
+    assert path.read_bytes()[:4] in (b"PAR1", b"\x1f\x8b\x08\x00")
+
+
+def test_export_where_nothing_can_be_written(place: Place) -> None:
+    answer = place.run("articles", "export", "-o", "/proc/nothing/out.csv")
+    assert answer.code == 1
+    assert answer.err.startswith("/proc/nothing/out.csv: cannot be written (")
+
+
+def test_export_wrong_format(place: Place) -> None:
+    answer = place.run("articles", "export", "--format", "parket")
+    assert answer.code == 2
+    assert (
+        "'parket' is not allowed (did you mean 'parquet'?); allowed: jsonl, csv, parquet, warc" in answer.err
+    )
+    assert answer.err.count("\n") == 1
+    assert place.run("articles", "export", "--format", "csv", "--json").code == 2
+
+
+def test_nothing_crawled_yet(tmp_path: Path) -> None:
+    empty = Place(tmp_path)
+    for words in (["search", "x"], ["show", "https://example.org/"], ["export"], ["stories"]):
+        answer = empty.run("articles", *words)
+        assert answer.code == 1
+        assert answer.out == ""
+        assert answer.err.count("\n") == 1
+        assert "nothing has been crawled yet; run: scrapy crawl news" in answer.err
+    assert not empty.data.exists()
+
+
+def test_data_of_a_newer_version(tmp_path: Path) -> None:
+    newer = Place(tmp_path)
+    with newer.storage():
+        pass
+    with closing(sqlite3.connect(newer.data / "newsbot.db")) as database:
+        database.execute("UPDATE newsbot_schema SET version = 99")
+        database.commit()
+    answer = newer.program("articles", "search", "x")
+    assert answer.code == 1
+    assert "newer newsbot" in answer.err
+    assert answer.err.count("\n") == 1
+
+
+def test_no_data_file_at_all(tmp_path: Path) -> None:
+    other = Place(tmp_path)
+    other.data.mkdir()
+    (other.data / "newsbot.db").write_text("a letter to a friend " * 100)
+    answer = other.run("articles", "search", "x")
+    assert answer.code == 1
+    assert "is no newsbot data file" in answer.err
