@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import islice, product
 
-from newsbot.storage.stems import stems
+from newsbot.storage.stems import asked_stems
 
 MAX_QUERY = 1000
 """Characters of a query that are read."""
 MAX_TERMS = 32
 """Terms of a query, and words of a phrase, that are read."""
+MAX_PHRASES = 16
 
 _QUOTES = str.maketrans(dict.fromkeys("“”„«»", '"'))
 _TERM = re.compile(
@@ -26,8 +28,13 @@ _TERM = re.compile(
 class Term:
     """One word, or several that follow each other."""
 
-    stems: tuple[str, ...]
+    words: tuple[tuple[str, ...], ...]
+    """Of each word, the stems any of which will do (see :func:`newsbot.storage.stems.asked_stems`)."""
     in_title: bool = False
+
+    def phrases(self) -> list[tuple[str, ...]]:
+        """The runs of stems any of which will do."""
+        return list(islice(product(*self.words), MAX_PHRASES))
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +49,7 @@ class Query:
     @property
     def stems(self) -> frozenset[str]:
         """The stems that a snippet marks."""
-        return frozenset(stem for term in self.wanted for stem in term.stems)
+        return frozenset(stem for term in self.wanted for word in term.words for stem in word)
 
 
 def parse(query: str) -> Query:
@@ -51,7 +58,7 @@ def parse(query: str) -> Query:
     wanted: list[Term] = []
     unwanted: list[Term] = []
     for match in _TERM.finditer(text):
-        found = stems(match["phrase"] if match["word"] is None else match["word"])[:MAX_TERMS]
+        found = asked_stems(match["phrase"] if match["word"] is None else match["word"])[:MAX_TERMS]
         if found:
             term = Term(tuple(found), in_title=match["title"] is not None)
             (wanted if match["minus"] is None else unwanted).append(term)

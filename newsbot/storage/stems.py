@@ -16,6 +16,7 @@ from newsbot.words import MAX_TEXT, fold, word_pattern
 
 _MAX_WORD = 64
 _CYRILLIC = re.compile("[а-я]")
+_CONSONANT_END = re.compile("[бвгджзйклмнпрстфхцчшщ]$")
 _russian = Stemmer.Stemmer("russian", 0)  # 0: no cache of its own, ours is in front
 _english = Stemmer.Stemmer("english", 0)
 
@@ -42,6 +43,30 @@ def stem(word: str) -> str:
     if folded.isascii():
         return str(_english.stemWord(folded))
     return str(_russian.stemWord(folded)) if _CYRILLIC.search(folded) else folded
+
+
+def asked_stems(text: str) -> list[tuple[str, ...]]:
+    """Return for every word of a question the stems under which its forms were stored.
+
+    One, mostly. But Snowball takes the end of some Russian nouns for that of a verb or adjective where
+    they stand without an ending: Киев, кредит, канал become ки, кред, кана, while Киеве, кредита, канале
+    become Киев, кредит, канал. Asking for either form looks for both.
+    """
+    text = _spaced(text)
+    return [asked for word in word_pattern(text).findall(text) if (asked := _asked(word[:_MAX_WORD]))]
+
+
+def _asked(word: str) -> tuple[str, ...]:
+    first = stem(word)
+    if not _CONSONANT_END.search(first):
+        return (first,) if first else ()
+    bare = "".join(character for character in fold(word) if character.isalnum())
+    if bare != first and stem(f"{bare}а") == bare:  # Киев: the other forms have it as their stem
+        return (first, bare)
+    second = stem(first)
+    if second != first and stem(f"{first}а") == first:  # Киеве: the bare form was cut further
+        return (first, second)
+    return (first,)
 
 
 def _spaced(text: str) -> str:

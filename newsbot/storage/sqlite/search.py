@@ -91,5 +91,5 @@ def _any(terms: tuple[Term, ...]) -> str:
 
 
 def _term(term: Term) -> str:
-    phrase = f'"{" ".join(term.stems)}"'
-    return f"(title : {phrase})" if term.in_title else phrase
+    phrases = " OR ".join(f'"{" ".join(phrase)}"' for phrase in term.phrases())
+    return f"(title : ({phrases}))" if term.in_title else f"({phrases})"

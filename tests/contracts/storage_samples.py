@@ -1,0 +1,45 @@
+"""Articles and pages to store."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from newsbot.dedup.exact import text_key
+from newsbot.items import Article, Kind, PageRecord
+from newsbot.urls import fingerprint
+
+NOON = datetime(2024, 5, 3, 12, 0, 0, 123456, tzinfo=UTC)
+
+
+def make_article(path: str, text: str = "Текст новости.", *, hours: float = 0, **fields: Any) -> Article:
+    """An article of example.org (or ``source``) published ``hours`` after noon."""
+    source = fields.pop("source", "example.org")
+    url = f"https://{source}/{path}"
+    given: dict[str, Any] = {
+        "url": f"{url}?utm_source=feed",
+        "canonical_url": url,
+        "source": source,
+        "title": f"Title of {path}",
+        "text": text,
+        "language": "ru",
+        "published_at": NOON + timedelta(hours=hours),
+        "fetched_at": NOON + timedelta(hours=hours, minutes=5),
+        "content_hash": text_key(text),
+    }
+    return Article(**given | fields)
+
+
+def make_page(path: str, referrers: tuple[str, ...] = (), **fields: Any) -> PageRecord:
+    url = f"https://example.org/{path}"
+    given: dict[str, Any] = {
+        "url": url,
+        "fingerprint": fingerprint(url),
+        "host": "example.org",
+        "source": "example.org",
+        "kind": Kind.ARTICLE,
+        "referrers": [f"https://example.org/{name}" for name in referrers],
+        "first_seen": 100.0,
+        "depth": 2,
+    }
+    return PageRecord(**given | fields)
