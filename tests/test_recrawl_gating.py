@@ -1,0 +1,103 @@
+"""The gate: floor of all fetching, and conditional requests."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from newsbot.items import Kind, PageRecord
+from newsbot.recrawl import gate
+from newsbot.recrawl.gating import FULL_FETCH_EVERY
+
+NOW = 1_800_000_000.0
+HOUR = 3600.0
+
+
+def record(**fields: object) -> PageRecord:
+    given = {
+        "state": "done",
+        "last_fetched": NOW - HOUR,
+        "last_full_fetch": NOW - HOUR,
+        "etag": '"v1"',
+        "last_modified": "Fri, 15 Jan 2027 08:00:00 GMT",
+        **fields,
+    }
+    return PageRecord(
+        url="https://example.com/a",
+        fingerprint=b"0" * 16,
+        host="example.com",
+        source="example.com",
+        kind=Kind.FEED,
+        **given,  # type: ignore[arg-type]
+    )
+
+
+def test_a_page_never_fetched_passes_without_conditions() -> None:
+    for unknown in (None, record(last_fetched=None)):
+        verdict = gate(unknown, 6 * HOUR, NOW)
+        assert verdict.fetch
+        assert verdict.headers == {}
+
+
+def test_a_page_younger_than_its_interval_is_refused_until_it_is_old_enough() -> None:
+    verdict = gate(record(), 2 * HOUR, NOW)
+    assert not verdict.fetch
+    assert verdict.until == NOW + HOUR
+    assert verdict.reason == "younger than its interval"
+
+
+@pytest.mark.parametrize("interval", [0.0, -1.0, HOUR, HOUR + 0.5, HOUR / 2])
+def test_an_old_page_passes_with_conditions(interval: float) -> None:
+    verdict = gate(record(), interval, NOW)
+    assert verdict.fetch
+    assert verdict.headers == {
+        "If-None-Match": '"v1"',
+        "If-Modified-Since": "Fri, 15 Jan 2027 08:00:00 GMT",
+    }
+
+
+def test_only_the_validators_that_the_server_gave_are_sent() -> None:
+    assert gate(record(etag=None), 0, NOW).headers == {"If-Modified-Since": "Fri, 15 Jan 2027 08:00:00 GMT"}
+    assert gate(record(etag=None, last_modified=None), 0, NOW).headers == {}
+    assert gate(record(etag="", last_modified=None), 0, NOW).headers == {}
+
+
+@pytest.mark.parametrize("etag", ['"a\r\nHost: x"', '"é"', '"' + "a" * 600 + '"', '"\x00"'])
+def test_a_validator_that_cannot_be_sent_is_left_out(etag: str) -> None:
+    assert "If-None-Match" not in gate(record(etag=etag), 0, NOW).headers
+
+
+def test_once_a_day_the_page_is_asked_for_in_full() -> None:
+    """Some feeds repeat a stale ETag for ever."""
+    assert gate(record(last_full_fetch=NOW - FULL_FETCH_EVERY + 1), 0, NOW).headers
+    assert not gate(record(last_full_fetch=NOW - FULL_FETCH_EVERY), 0, NOW).headers
+    assert not gate(record(last_full_fetch=None), 0, NOW).headers
+
+
+def test_failed_and_gone_pages_wait_for_their_plan_not_for_the_interval() -> None:
+    assert gate(record(failures=1), 6 * HOUR, NOW).fetch
+    assert gate(record(state="gone"), 6 * HOUR, NOW).fetch
+
+
+def test_a_visit_in_the_future_was_noted_by_a_wrong_clock() -> None:
+    verdict = gate(record(last_fetched=NOW + 1e9, last_full_fetch=NOW + 1e9), 6 * HOUR, NOW)
+    assert verdict.fetch
+    assert verdict.headers == {}
+
+
+@given(
+    age=st.floats(0, 1e7),
+    interval=st.floats(0.01, 1e7),
+    failures=st.integers(0, 3),
+)
+def test_what_is_refused_passes_when_its_time_has_come(age: float, interval: float, failures: int) -> None:
+    page = record(last_fetched=NOW - age, failures=failures)
+    verdict = gate(page, interval, NOW)
+    if verdict.fetch:
+        assert failures or age >= interval - 1.0
+    else:
+        assert age < interval
+        assert verdict.until is not None
+        assert NOW < verdict.until <= NOW + interval
+        assert gate(page, interval, verdict.until).fetch

@@ -1,0 +1,254 @@
+"""The plan after a visit: sources, articles, failures, and the bounds that hold under any policy."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from newsbot.items import Kind, PageRecord
+from newsbot.recrawl import Outcome, Plan, plan
+from newsbot.recrawl.planning import DEAD_AFTER, GIVE_UP_AFTER, LONGEST_RETRY_AFTER, LONGEST_SOURCE_REST, span
+from newsbot.rules.schema import Rule
+
+NOW = 1_800_000_000.0
+MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
+RULE = Rule(
+    domain="example.com",
+    interval=MappingProxyType(
+        {
+            Kind.FEED: 15 * MINUTE,
+            Kind.SITEMAP: 30 * MINUTE,
+            Kind.SECTION: HOUR,
+            Kind.ARTICLE: DAY,
+            Kind.OTHER: 7 * DAY,
+        }
+    ),
+)
+BARE = Rule(domain="example.com")
+
+
+def record(**fields: object) -> PageRecord:
+    given = {"state": "done", "last_fetched": NOW, "last_full_fetch": NOW, **fields}
+    return PageRecord(
+        url="https://example.com/a",
+        fingerprint=b"0" * 16,
+        host="example.com",
+        source="example.com",
+        kind=Kind.FEED,
+        **given,  # type: ignore[arg-type]
+    )
+
+
+def after(outcome: Outcome, rule: Rule = RULE, **fields: object) -> Plan:
+    return plan(record(**fields), outcome, rule, NOW)
+
+
+def rest(decision: Plan) -> float | None:
+    return None if decision.next_due is None else decision.next_due - NOW
+
+
+@pytest.mark.parametrize(
+    ("kind", "seconds"), [(Kind.FEED, 15 * MINUTE), (Kind.SITEMAP, 30 * MINUTE), (Kind.SECTION, HOUR)]
+)
+def test_sources_come_again_after_their_interval(kind: Kind, seconds: float) -> None:
+    for outcome in (
+        Outcome(kind=kind, status=200, new_items=3),
+        Outcome(kind=kind, status=304, not_modified=True),
+    ):
+        decision = after(outcome)
+        assert rest(decision) == seconds
+        assert decision.state == "done"
+
+
+def test_no_rule_lets_a_source_rest_over_six_hours() -> None:
+    lazy = Rule(domain="example.com", interval=MappingProxyType({Kind.FEED: 30 * DAY}))
+    assert rest(after(Outcome(kind=Kind.FEED, status=200), lazy)) == 6 * HOUR
+
+
+def test_sources_without_an_interval_are_still_polled() -> None:
+    zero = Rule(domain="example.com", interval=MappingProxyType({Kind.FEED: 0.0}))
+    for rule in (BARE, zero):
+        assert rest(after(Outcome(kind=Kind.FEED, status=200), rule)) == 30 * MINUTE
+
+
+def test_an_unknown_page_is_planned_too() -> None:
+    assert rest(plan(None, Outcome(kind=Kind.FEED, status=200), RULE, NOW)) == 15 * MINUTE
+    assert rest(plan(None, Outcome(kind=Kind.FEED, error="dns"), RULE, NOW)) == 15 * MINUTE
+    assert rest(plan(None, Outcome(kind=Kind.ARTICLE, status=404), RULE, NOW)) == HOUR
+
+
+@pytest.mark.parametrize(
+    ("failures", "seconds"),
+    [(1, 15 * MINUTE), (2, 30 * MINUTE), (3, HOUR), (5, 4 * HOUR), (6, 6 * HOUR), (19, 6 * HOUR), (20, DAY)],
+)
+def test_failing_sources_back_off_and_dead_ones_are_asked_once_a_day(failures: int, seconds: float) -> None:
+    decision = after(Outcome(kind=Kind.FEED, error="timeout"), failures=failures)
+    assert rest(decision) == seconds
+    assert decision.state == "failed"
+    assert "timeout" in decision.reason
+
+
+def test_a_status_alone_is_a_failure_too() -> None:
+    assert after(Outcome(kind=Kind.FEED, status=503), failures=2).state == "failed"
+    assert after(Outcome(kind=Kind.FEED, status=404), failures=2).state == "gone"
+    assert rest(after(Outcome(kind=Kind.FEED, status=404, error="http_404"), failures=2)) == 30 * MINUTE
+
+
+def test_retry_after_is_a_lower_bound_of_at_most_a_day() -> None:
+    for asked, seconds in ((60.0, 15 * MINUTE), (2 * HOUR, 2 * HOUR), (30 * DAY, DAY)):
+        decision = after(Outcome(kind=Kind.FEED, status=503, retry_after=asked), failures=1)
+        assert rest(decision) == seconds
+    assert rest(after(Outcome(kind=Kind.ARTICLE, status=429, retry_after=3 * HOUR), failures=1)) == 3 * HOUR
+
+
+def test_a_source_that_works_is_polled_within_six_hours_whatever_it_asks() -> None:
+    assert rest(after(Outcome(kind=Kind.FEED, status=200, retry_after=DAY))) == 6 * HOUR
+
+
+def test_the_caching_time_of_a_feed_is_respected_up_to_an_hour() -> None:
+    for age, seconds in ((60.0, 15 * MINUTE), (40 * MINUTE, 40 * MINUTE), (DAY, HOUR)):
+        decision = after(Outcome(kind=Kind.FEED, status=200, max_age=age))
+        assert rest(decision) == seconds
+
+
+def test_articles_are_checked_at_their_interval_and_never_without_one() -> None:
+    assert rest(after(Outcome(kind=Kind.ARTICLE, status=200, is_article=True))) == DAY
+    assert after(Outcome(kind=Kind.ARTICLE, status=200, is_article=True), BARE).next_due is None
+    zero = Rule(domain="example.com", interval=MappingProxyType({Kind.ARTICLE: 0.0}))
+    assert after(Outcome(kind=Kind.ARTICLE, status=200, is_article=True), zero).next_due is None
+
+
+def test_a_page_is_planned_as_what_it_turned_out_to_be() -> None:
+    assert rest(after(Outcome(kind=Kind.ARTICLE, status=200, is_article=False))) == 7 * DAY
+    assert rest(after(Outcome(kind=Kind.OTHER, status=200, is_article=True))) == DAY
+    assert rest(after(Outcome(kind=Kind.OTHER, status=200))) == 7 * DAY
+    assert rest(after(Outcome(kind=Kind.SECTION, status=200, is_article=True))) == HOUR
+
+
+@pytest.mark.parametrize("status", [404, 410])
+def test_a_missing_article_is_looked_at_once_more(status: int) -> None:
+    first = after(Outcome(kind=Kind.ARTICLE, status=status, error=f"http_{status}"), failures=1)
+    assert (rest(first), first.state) == (DAY, "gone")
+    early = after(Outcome(kind=Kind.ARTICLE, status=status), failures=1, last_full_fetch=None)
+    assert (rest(early), early.state) == (HOUR, "gone")
+    second = after(Outcome(kind=Kind.ARTICLE, status=status), failures=2, state="gone")
+    assert (second.next_due, second.state) == (None, "gone")
+
+
+def test_one_missing_page_after_other_faults_is_not_gone_for_good() -> None:
+    assert rest(after(Outcome(kind=Kind.ARTICLE, status=404), failures=4, state="failed")) == DAY
+
+
+def test_an_article_moved_for_good_is_not_asked_for_again() -> None:
+    moved = Outcome(kind=Kind.ARTICLE, status=301, redirected_to="https://example.com/b")
+    assert after(moved).next_due is None
+    assert (
+        rest(after(Outcome(kind=Kind.FEED, status=301, redirected_to="https://example.com/b"))) == 15 * MINUTE
+    )
+    known = Outcome(kind=Kind.ARTICLE, status=302, error="redirect_known")
+    assert (after(known).next_due, after(known).state) == (None, "done")
+
+
+def test_failing_articles_back_off_and_are_given_up() -> None:
+    rests = [
+        rest(after(Outcome(kind=Kind.ARTICLE, error="timeout"), failures=n))
+        for n in range(1, GIVE_UP_AFTER + 1)
+    ]
+    assert rests[:5] == [HOUR, 2 * HOUR, 4 * HOUR, 8 * HOUR, 16 * HOUR]
+    assert set(rests[5:-1]) == {DAY}
+    assert rests[-1] is None
+
+
+@pytest.mark.parametrize("cause", ["robots", "private_address", "too_large"])
+def test_what_asking_again_cannot_cure_is_left_alone(cause: str) -> None:
+    assert after(Outcome(kind=Kind.ARTICLE, error=cause), failures=1).next_due is None
+    assert rest(after(Outcome(kind=Kind.FEED, error=cause), failures=1)) == 15 * MINUTE
+
+
+def test_a_page_that_was_not_fetched_keeps_its_time() -> None:
+    young = Outcome(kind=Kind.FEED, error="too_young")
+    decision = after(young, last_fetched=NOW - 5 * MINUTE)
+    assert (rest(decision), decision.state) == (10 * MINUTE, "done")
+    assert after(young, state="pending").state == "done"
+    assert after(young, state="failed").state == "failed"
+    assert after(Outcome(kind=Kind.ARTICLE, error="too_young"), BARE).next_due is None
+    assert rest(plan(None, young, RULE, NOW)) == 15 * MINUTE
+
+
+def test_another_policy_wishes_and_the_bounds_hold() -> None:
+    class Wish:
+        def __init__(self, seconds: float | None) -> None:
+            self.seconds = seconds
+
+        def interval(
+            self, record: PageRecord | None, outcome: Outcome, rule: Rule, now: float
+        ) -> float | None:
+            return self.seconds
+
+    feed = Outcome(kind=Kind.FEED, status=200)
+    for wish, seconds in ((5 * MINUTE, 5 * MINUTE), (9 * HOUR, 6 * HOUR), (None, 6 * HOUR)):
+        assert rest(plan(record(), feed, RULE, NOW, policy=Wish(wish))) == seconds
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(5, "5s"), (90, "1.5m"), (900, "15m"), (21600, "6h"), (86400, "1d")]
+)
+def test_durations_for_people(seconds: float, text: str) -> None:
+    assert span(seconds) == text
+
+
+_seconds = st.none() | st.floats(0, 1e9)
+outcomes = st.builds(
+    Outcome,
+    kind=st.sampled_from(Kind),
+    status=st.none() | st.sampled_from([200, 206, 301, 302, 304, 308, 401, 403, 404, 410, 429, 500, 503]),
+    error=st.none()
+    | st.sampled_from(["timeout", "dns", "robots", "http_404", "http_5xx", "ours", "too_young"]),
+    not_modified=st.booleans(),
+    changed=st.none() | st.booleans(),
+    new_items=st.integers(0, 1000),
+    retry_after=_seconds,
+    max_age=_seconds,
+    is_article=st.none() | st.booleans(),
+    redirected_to=st.none() | st.just("https://example.com/b"),
+)
+records = st.none() | st.builds(
+    record,
+    state=st.sampled_from(["pending", "leased", "done", "gone", "failed"]),
+    last_fetched=st.none() | st.floats(NOW - 1e9, NOW),
+    last_full_fetch=st.none() | st.floats(NOW - 1e9, NOW),
+    failures=st.integers(0, 10_000),
+)
+rules = st.builds(
+    lambda intervals: Rule(domain="example.com", interval=MappingProxyType(intervals)),
+    st.dictionaries(st.sampled_from(Kind), st.floats(0, 1e9)),
+)
+
+
+@given(records, outcomes, rules)
+def test_no_source_rests_over_six_hours_unless_it_fails(
+    known: PageRecord | None, outcome: Outcome, rule: Rule
+) -> None:
+    decision = plan(known, outcome, rule, NOW)
+    assert decision.next_due is None or decision.next_due >= NOW
+    if not outcome.kind.is_source or outcome.error == "too_young":
+        return
+    assert decision.next_due is not None
+    if not outcome.failed:
+        assert decision.next_due <= NOW + LONGEST_SOURCE_REST
+        assert decision.state == "done"
+    elif known is None or known.failures < DEAD_AFTER:
+        longest = max(LONGEST_SOURCE_REST, min(outcome.retry_after or 0, LONGEST_RETRY_AFTER))
+        assert decision.next_due <= NOW + longest
+    else:
+        assert decision.next_due == NOW + DAY
+
+
+@given(records, outcomes, rules)
+def test_a_retry_after_is_obeyed(known: PageRecord | None, outcome: Outcome, rule: Rule) -> None:
+    decision = plan(known, outcome, rule, NOW)
+    if outcome.failed and not outcome.gone and outcome.error != "too_young" and decision.next_due is not None:
+        assert decision.next_due >= NOW + min(outcome.retry_after or 0.0, LONGEST_RETRY_AFTER)
