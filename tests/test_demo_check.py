@@ -1,0 +1,276 @@
+"""The demo's check, its figures, its rules and its server as a program."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from newsbot.demo.check import COLUMNS, compare
+from newsbot.demo.figures import count_log
+from newsbot.demo.loopback import Record
+from newsbot.demo.manifest import TRACKING, Manifest, load_manifest, make_manifest
+from newsbot.demo.noise import noise_links
+from newsbot.demo.plan import MIN_ARTICLES, Paper, Plan, make_plan
+from newsbot.demo.rulefiles import write_rules
+from newsbot.demo.server import DemoServer, read_log
+from newsbot.items import Article, Kind
+from newsbot.rules import load_rules
+from newsbot.rules.match import classify
+
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+
+
+@pytest.fixture(scope="module")
+def plan() -> Plan:
+    return make_plan(MIN_ARTICLES, now=NOW)
+
+
+@pytest.fixture(scope="module")
+def manifest(plan: Plan) -> Manifest:
+    return make_manifest(plan)
+
+
+def as_article(paper: Paper) -> Article:
+    return Article(
+        url=paper.url,
+        canonical_url=paper.url,
+        source=paper.host.domain,
+        title=paper.story.title,
+        text=paper.story.text,
+        published_at=paper.published.replace(microsecond=0),
+    )
+
+
+@pytest.fixture
+def stored(plan: Plan) -> list[Article]:
+    """What a faultless crawl stores."""
+    return [as_article(paper) for paper in plan.papers]
+
+
+def faults(stored: list[Article], manifest: Manifest) -> list[tuple[str, str]]:
+    return [(fault.what, fault.url) for fault in compare(stored, manifest).faults]
+
+
+# --- check
+
+
+def test_a_faultless_crawl_has_no_faults(stored: list[Article], manifest: Manifest) -> None:
+    report = compare(iter(stored), manifest)
+    assert report.ok
+    assert [len(row) for row in report.rows()] == [len(COLUMNS)] * 7
+    assert report.rows()[-1] == ("all", 60, 60, 0, 0, 0, 0, 60)
+
+
+def test_other_addresses_of_an_article_are_its_own(stored: list[Article], manifest: Manifest) -> None:
+    by_url = {article.url: article for article in manifest.articles}
+    for article in stored:
+        article.url = article.canonical_url = by_url[article.url].addresses[-1]
+    assert not faults(stored, manifest)
+
+
+def test_an_address_may_be_written_otherwise(stored: list[Article], manifest: Manifest) -> None:
+    for article in stored:
+        article.canonical_url = article.canonical_url.replace("http://www.", "https://")
+        article.canonical_url = article.canonical_url.replace("новости", "xn--b1amnebsh")
+    assert not faults(stored, manifest)
+
+
+def test_what_is_missing(stored: list[Article], manifest: Manifest) -> None:
+    gone = stored.pop(7)
+    assert faults(stored, manifest) == [("missing", gone.url)]
+    assert compare([], manifest).rows()[-1][:4] == ("all", 60, 0, 60)
+
+
+def test_what_is_stored_twice(stored: list[Article], manifest: Manifest) -> None:
+    tracked = next(article for article in stored if "?" not in article.url)
+    stored.append(replace(tracked, url=tracked.url + TRACKING))
+    assert faults(stored, manifest) == [("twice", tracked.url)]
+
+
+def test_what_is_not_expected(stored: list[Article], manifest: Manifest) -> None:
+    closed = manifest.forbidden[0]
+    stored.append(replace(stored[0], url=closed, canonical_url=closed))
+    stored.append(replace(stored[0], url="no address", canonical_url="no address"))
+    assert faults(stored, manifest) == [("unexpected", closed), ("unexpected", "no address")]
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        ({"title": "Home"}, "wrong title"),
+        ({"text": ""}, "wrong text"),
+        ({"text": "word " * 1000}, "wrong text"),
+    ],
+)
+def test_what_is_wrong(stored: list[Article], manifest: Manifest, change: dict[str, Any], what: str) -> None:
+    stored[3] = replace(stored[3], **change)
+    assert faults(stored, manifest) == [(what, stored[3].url)]
+
+
+def test_white_space_and_case_do_not_matter(stored: list[Article], manifest: Manifest) -> None:
+    stored[3] = replace(
+        stored[3], title=f"  {stored[3].title.upper()}\n", text=stored[3].text.replace(" ", "\n")
+    )
+    assert not faults(stored, manifest)
+
+
+def test_a_wrong_date_is_counted_but_no_fault(stored: list[Article], manifest: Manifest) -> None:
+    stored[3] = replace(stored[3], published_at=NOW)
+    report = compare(stored, manifest)
+    assert (report.ok, report.rows()[-1][-1]) == (True, 59)
+
+
+def test_the_manifest_survives_its_file(manifest: Manifest, tmp_path: Path) -> None:
+    manifest.save(tmp_path / "m.json")
+    assert load_manifest(tmp_path / "m.json") == manifest
+
+
+# --- figures
+
+
+def record(path: str, kind: str, *, status: int = 200, conditional: bool = False, active: int = 1) -> Record:
+    return Record(0.0, "GET", "h", path, kind, status, conditional, active, None)
+
+
+def test_the_useful_share_counts_each_article_once_and_no_sources() -> None:
+    figures = count_log(
+        [
+            *(record("/", kind) for kind in ("robots", "feed", "sitemap", "section")),
+            record("/a", "article", status=500),
+            record("/a", "article", active=3),
+            record("/a?utm_source=x", "article"),
+            record("/story.php?id=1", "article"),
+            record("/story.php?id=2", "article", conditional=True),
+            record("/tag/x", "tag"),
+            record("/gone", "missing", status=404),
+            record("/closed/x", "forbidden"),
+        ]
+    )
+    assert (figures.articles, figures.pages, figures.useful_share) == (3, 6, 0.5)
+    assert (figures.requests, figures.conditional, figures.most_at_once) == (12, 1, 3)
+    assert figures.forbidden == ["http://h/closed/x"]
+    assert count_log([]).useful_share == 1
+
+
+# --- rules
+
+
+def test_rules_tell_articles_from_noise(plan: Plan, manifest: Manifest, tmp_path: Path) -> None:
+    write_rules(tmp_path)
+    rules = load_rules(tmp_path)
+    assert {rule.domain for rule in rules} >= {"gazeta.demo.example", "herald.demo.example"}
+    for article in manifest.articles:
+        rule = rules.for_url(article.url)
+        assert (rule.delay, rule.concurrency) == (0, 4)
+        if rule.article:
+            assert classify(rule, article.url).kind is Kind.ARTICLE
+    for host in {paper.host for paper in plan.papers}:
+        rule = rules.for_url(f"{host.base}/")
+        for anchor in noise_links(host, "/", 100):
+            href = anchor.split('"')[1]
+            if href.startswith("/"):
+                match = classify(rule, host.base + href)
+                assert match.kind in (None, Kind.OTHER) or match.denied
+
+
+def test_one_rule_is_one_line(tmp_path: Path) -> None:
+    write_rules(tmp_path)
+    assert (tmp_path / "herald.demo.example.yaml").read_text(
+        encoding="utf-8"
+    ) == "domain: herald.demo.example\n"
+
+
+# --- server
+
+
+def fetch(port: int, url: str, **headers: str) -> http.client.HTTPResponse:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+    try:
+        connection.request(
+            "GET", url, headers={name.replace("_", "-"): value for name, value in headers.items()}
+        )
+        answer = connection.getresponse()
+        answer.read()
+    finally:
+        connection.close()
+    return answer
+
+
+def test_every_page_that_is_well_answers_conditional_requests_with_304(tmp_path: Path) -> None:
+    with DemoServer(tmp_path, articles=MIN_ARTICLES, now=NOW) as server:
+        urls = ["http://gazeta.demo.example/rss.xml", "http://wire.demo.example/feed.json"]
+        urls += ["http://archive.demo.example/sitemaps/recent.xml.gz", "http://gazeta.demo.example/tag/plan"]
+        urls += [url.replace("новости", "xn--b1amnebsh") for url in server.manifest.homes]
+        for url in urls:
+            first = fetch(server.port, url)
+            assert first.status == 200
+            again = fetch(server.port, url, If_None_Match=first.headers["ETag"])
+            assert (again.status, again.headers["ETag"]) == (304, first.headers["ETag"])
+        dated = fetch(server.port, "http://gazeta.demo.example/").headers["Last-Modified"]
+        assert fetch(server.port, "http://gazeta.demo.example/", If_Modified_Since=dated).status == 304
+        assert count_log(server.log).conditional == 11
+
+
+@contextmanager
+def program(*arguments: str) -> Iterator[tuple[dict[str, Any], subprocess.Popen[str]]]:
+    command = [sys.executable, "-m", "newsbot.demo.server", *arguments]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        yield json.loads(process.stdout.readline()), process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_the_server_as_a_program(tmp_path: Path) -> None:
+    log = tmp_path / "requests.jsonl"
+    arguments = (
+        "--rules",
+        str(tmp_path / "rules"),
+        "--log",
+        str(log),
+        "--articles",
+        "60",
+        "--now",
+        "2026-11-20T12:00:00Z",
+    )
+    with program(*arguments) as (told, process):
+        assert load_manifest(Path(told["manifest"])) == make_manifest(make_plan(60, now=NOW))
+        assert told["environment"]["NEWSBOT_RULES"] == told["rules"]
+        assert told["environment"]["http_proxy"] == f"http://127.0.0.1:{told['port']}"
+        assert fetch(told["port"], "http://courier.demo.example/").status == 200
+        os.kill(process.pid, signal.SIGTERM)
+        assert process.wait(20) == 0
+    assert [(line.host, line.path, line.kind) for line in read_log(log)] == [
+        ("courier.demo.example", "/", "section")
+    ]
+
+
+def test_a_taken_port_is_told_in_one_line(tmp_path: Path) -> None:
+    with DemoServer(tmp_path, articles=MIN_ARTICLES, now=NOW) as server:
+        command = [
+            sys.executable,
+            "-m",
+            "newsbot.demo.server",
+            "--rules",
+            str(tmp_path),
+            "--port",
+            str(server.port),
+        ]
+        ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert ended.stderr.startswith(f"port {server.port}: ")
+    assert ended.stderr.count("\n") == 1
