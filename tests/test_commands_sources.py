@@ -1,0 +1,132 @@
+"""``scrapy sources`` on a real data file."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from newsbot.health import QUIET_SECONDS, Health, health
+from newsbot.items import Kind
+from newsbot.storage.base import SiteRecord, SourceRecord
+from tests.commandline import Place, article
+
+NOW = time.time()
+FEED = "https://example.org/rss.xml"
+
+
+def record(**changes: Any) -> SourceRecord:
+    return SourceRecord(**({"url": FEED, "source": "example.org", "kind": Kind.FEED} | changes))
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
+    place = Place(tmp_path_factory.mktemp("sources"))
+    with place.storage() as storage:
+        storage.store(article(1))
+        storage.store(article(2))
+        storage.save_sources(
+            [
+                record(
+                    polls=10,
+                    unchanged=4,
+                    new_links=25,
+                    last_poll=NOW - 600,
+                    last_new=NOW - 600,
+                    next_due=NOW + 3 * 3600 + 60,
+                ),
+                record(
+                    url="https://found.net/feed",
+                    source="found.net",
+                    polls=2,
+                    failures=3,
+                    failing_since=NOW - 3 * 86400,
+                    last_error="dns",
+                    last_poll=NOW,
+                ),
+            ]
+        )
+        storage.count_site(
+            SiteRecord(
+                source="example.org",
+                counters={"pages": 4, "article_pages": 3, "duplicates": 1, "errors": 2},
+                last_article=NOW - 7200 - 60,
+                last_error="timeout",
+                last_error_at=NOW,
+            )
+        )
+    return place
+
+
+def test_a_program_gets_sites_and_sources(place: Place) -> None:
+    answer = place.program("sources", "--json")
+    assert answer.code == 0
+    assert answer.err == ""
+    sites = {site["site"]: site for site in answer.json["sites"]}
+    assert sites["example.org"]["articles"] == 2
+    assert sites["example.org"]["useful_share"] == pytest.approx(0.75)
+    assert sites["example.org"]["health"] == {"ok": 1, "never polled": 1}
+    sources = {source["url"]: source for source in answer.json["sources"]}
+    assert sources[FEED]["unchanged_share"] == pytest.approx(0.4)
+    assert sources[FEED]["health"] == "ok"
+    assert sources["https://example.org/news-sitemap.xml"]["health"] == "never polled"
+    assert sources["https://found.net/feed"]["last_error"] == "dns"
+
+
+def test_people_get_two_tables(place: Place) -> None:
+    text = place.run("sources").out
+    site_table, source_table = text.split("\n\n")
+    assert "example.org" in site_table
+    assert "75 %" in site_table
+    assert "2 h ago" in site_table
+    assert "1 ok, 1 never polled" in site_table
+    assert f"in 3 h  ok{'':<33}" in source_table or "in 3 h" in source_table
+    assert "failing since 3 d ago: dns, 3 times" in source_table
+    assert FEED in source_table
+
+
+def test_one_site(place: Place) -> None:
+    answer = place.run("sources", "Example.org", "--json")
+    assert [site["site"] for site in answer.json["sites"]] == ["example.org"]
+    assert {source["source"] for source in answer.json["sources"]} == {"example.org"}
+
+
+def test_an_unknown_site(place: Place) -> None:
+    answer = place.run("sources", "exampel.org")
+    assert answer.code == 2
+    assert answer.err == (
+        "scrapy sources: 'exampel.org' is no site of the rules or the data (did you mean 'example.org'?)\n"
+    )
+
+
+def test_nothing_crawled_yet(tmp_path: Path) -> None:
+    answer = Place(tmp_path).run("sources")
+    assert answer.code == 1
+    assert "run: scrapy crawl news" in answer.err
+
+
+def test_a_broken_rule_file_is_named(tmp_path: Path) -> None:
+    broken = Place(tmp_path)
+    (broken.rules / "bad.org.yaml").write_text("domain: bad.org\nartikle: x\n")
+    answer = broken.program("sources")
+    assert answer.code == 1
+    assert "bad.org.yaml:2:" in answer.err
+    assert "article" in answer.err
+
+
+@pytest.mark.parametrize(
+    ("changes", "state"),
+    [
+        ({}, Health.NEVER_POLLED),
+        ({"polls": 1, "last_poll": NOW}, Health.OK),
+        ({"polls": 2, "last_poll": NOW}, Health.QUIET),
+        ({"polls": 9, "last_poll": NOW, "last_new": NOW - QUIET_SECONDS + 9}, Health.OK),
+        ({"polls": 9, "last_poll": NOW, "last_new": NOW - QUIET_SECONDS - 9}, Health.QUIET),
+        ({"polls": 9, "last_poll": NOW, "last_new": NOW, "failures": 1}, Health.FAILING),
+        ({"failures": 1}, Health.FAILING),
+    ],
+)
+def test_health(changes: dict[str, Any], state: Health) -> None:
+    assert health(record(**changes), NOW) is state

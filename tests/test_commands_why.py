@@ -1,0 +1,172 @@
+"""``scrapy why`` on real data: fetched, dropped, waiting and unknown URLs."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from newsbot.frontier.base import Entry
+from newsbot.items import Kind, PageRecord
+from newsbot.urls import fingerprint
+from tests.commandline import Place, article
+
+NOW = time.time()
+ARTICLE = "https://example.org/news/1"
+COPY = "https://example.org/news/2"
+DROPPED = "https://example.org/news/3"
+WAITING = "https://example.org/news/4"
+
+
+def page(url: str, **changes: object) -> PageRecord:
+    values = {
+        "url": url,
+        "fingerprint": fingerprint(url),
+        "host": "example.org",
+        "source": "example.org",
+        "kind": Kind.ARTICLE,
+        "first_seen": NOW - 7200,
+    }
+    return PageRecord(**(values | changes))  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
+    place = Place(tmp_path_factory.mktemp("why"))
+    history = [
+        {"at": NOW - 7200, "event": "discovered", "where": "feed", "referrer": "https://example.org/rss.xml"},
+        {"at": NOW - 7100, "event": "fetched", "status": 200, "bytes": 12345},
+        {"at": NOW - 7100, "event": "stored", "version": 1},
+        {"at": NOW - 7100, "event": "planned", "next_due": NOW + 86400, "why": "interval"},
+    ]
+    with place.storage() as storage:
+        storage.store(article(1))
+        storage.store(article(2, text=article(1).text))  # the same text: only the address is kept
+        storage.store(article(5, title="A near copy", text="Almost the same, at another address. " * 4))
+        storage.assign_story(ARTICLE, "s1", None)
+        storage.assign_story("https://example.org/news/5", "s1", ARTICLE)
+        storage.discover(
+            [
+                page(ARTICLE, referrers=["https://example.org/rss.xml"], referrer_count=1),
+                page(DROPPED),
+                page(WAITING),
+            ]
+        )
+        storage.save_pages(
+            [
+                page(
+                    ARTICLE,
+                    state="done",
+                    http_status=200,
+                    etag='"abc"',
+                    checks=2,
+                    changes=1,
+                    last_fetched=NOW - 7100,
+                    next_due=NOW + 86400,
+                    history=history,
+                ),
+                page(
+                    DROPPED,
+                    state="done",
+                    http_status=200,
+                    checks=1,
+                    last_fetched=NOW,
+                    history=[{"at": NOW, "event": "not_an_article", "reason": "section_front"}],
+                ),
+            ]
+        )
+    with place.frontier() as frontier:
+        frontier.add(
+            [
+                Entry(
+                    url=WAITING,
+                    fingerprint=fingerprint(WAITING),
+                    host="example.org",
+                    kind=Kind.ARTICLE,
+                    priority=42.0,
+                    depth=2,
+                    data={"source": "example.org", "why": "fresh in a feed"},
+                )
+            ]
+        )
+    return place
+
+
+def test_the_whole_story_of_a_stored_article(place: Place) -> None:
+    answer = place.program("why", f"{ARTICLE}?utm_source=x&ref=y")
+    assert answer.code == 0
+    lines = answer.out.splitlines()
+    for part in (
+        f"canonical     {ARTICLE}",
+        "site          example.org (rule: ",
+        "rule says     article, by ^/news/\\d+ (",
+        "page          article, done, HTTP 200",
+        'etag          "abc"',
+        "linked from   https://example.org/rss.xml",
+        "article       Title 1 (version 1 of 1)",
+        "same story    https://example.org/news/5",
+    ):
+        assert any(line.startswith(part) for line in lines), part
+    assert "example.org.yaml:7)" in answer.out
+    assert "2 h ago" in answer.out
+    events = lines[lines.index("") + 1 :]
+    assert [line.split()[2] for line in events] == ["discovered", "fetched", "stored", "planned"]
+    assert "status=200 bytes=12345" in events[1]
+    assert "next_due=20" in events[3]
+
+
+def test_the_story_as_json(place: Place) -> None:
+    story = place.run("why", ARTICLE, "--json").json
+    assert story["fingerprint"] == fingerprint(ARTICLE).hex()
+    assert story["page"]["http_status"] == 200
+    assert [event["event"] for event in story["page"]["history"]][-1] == "planned"
+    assert story["article"]["title"] == "Title 1"
+    assert story["versions"] == 1
+    assert [member["title"] for member in story["story"]] == ["A near copy"]
+    assert story["match"]["kind"] == "article"
+
+
+def test_a_copy_names_the_original(place: Place) -> None:
+    assert f"same text as {ARTICLE}" in place.run("why", COPY).out
+    assert place.run("why", COPY, "--json").json["same_text_as"] == ARTICLE
+
+
+def test_why_nothing_was_stored(place: Place) -> None:
+    assert "none stored: not an article (section_front)" in place.run("why", DROPPED).out
+
+
+def test_what_waits_in_the_queue(place: Place) -> None:
+    text = place.run("why", WAITING).out
+    assert "pending: waits to be fetched" in text
+    assert "article, priority 42.00, depth 2" in text
+    assert "fresh in a feed" in text
+    assert place.run("why", WAITING, "--json").json["queue"]["state"] == "pending"
+
+
+def test_what_was_never_seen_is_judged(place: Place) -> None:
+    text = place.run("why", "https://example.org/news/99").out
+    assert "queue         never queued" in text
+    assert "page          never seen" in text
+    denied = place.run("why", "https://example.org/login", "--json").json
+    assert denied["match"]["denied"] is True
+    assert denied["judgement"]["accepted"] is False
+    assert "example.org.yaml:" in place.run("why", "https://example.org/login").out
+    assert "rule: none" in place.run("why", "https://nowhere.test/x").out
+
+
+def test_before_the_first_crawl_the_rules_still_speak(tmp_path: Path) -> None:
+    empty = Place(tmp_path)
+    answer = empty.run("why", ARTICLE)
+    assert answer.code == 0
+    assert "rule says     article" in answer.out
+    assert "nothing has been crawled yet" in answer.err
+    assert not empty.data.exists()
+
+
+@pytest.mark.parametrize("url", ["news/1", "ftp://example.org/", "https://", "mailto:a@example.org"])
+def test_what_is_no_address(place: Place, url: str) -> None:
+    answer = place.run("why", url)
+    assert answer.code == 2
+    assert "is no address of a page" in answer.err
+    assert answer.err.count("\n") == 1
