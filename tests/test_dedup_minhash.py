@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import random
+
+import datasketch
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from newsbot.dedup import minhash
+from newsbot.dedup.minhash import (
+    MIN_SHINGLES,
+    PERMUTATIONS,
+    shingle_hashes,
+    signature,
+    similarities,
+    similarity,
+)
+
+
+def text_of(seed: int, words: int = 300) -> list[str]:
+    chooser = random.Random(seed)
+    return [f"слово{chooser.randrange(5000)}" for _ in range(words)]
+
+
+def edited(words: list[str], share: float, seed: int = 0) -> str:
+    """The text with a share of its words replaced."""
+    chooser = random.Random(seed)
+    return " ".join(f"иное{place}" if chooser.random() < share else word for place, word in enumerate(words))
+
+
+@given(st.text(max_size=200))
+def test_a_signature_is_what_plain_datasketch_gives(text: str) -> None:
+    plain = datasketch.MinHash(num_perm=PERMUTATIONS, seed=minhash.SEED, hashfunc=int, scheme="affine32")
+    for value in shingle_hashes(text):
+        plain.update(int(value))
+    mine = signature(text)
+    assert np.array_equal(mine.values, plain.hashvalues)
+    assert mine.shingles == len(set(shingle_hashes(text).tolist()))
+
+
+def test_signatures_stay_what_they_are() -> None:
+    """They are kept in files: another value here means another SCHEME."""
+    assert minhash.SCHEME == "affine32 seed=1 permutations=128 shingles=3w-crc32 words=1"
+    values = signature("Ёлка упала, и йод пролился на пол").values
+    assert values[:4].tolist() == [2172000462, 926645014, 1747349956, 279677943]
+
+
+def test_the_estimate_is_near_the_truth() -> None:
+    words = text_of(1)
+    for share in (0.0, 0.02, 0.1, 0.2, 0.5):
+        one, other = " ".join(words), edited(words, share)
+        a, b = set(shingle_hashes(one).tolist()), set(shingle_hashes(other).tolist())
+        truth = len(a & b) / len(a | b)
+        assert abs(similarity(signature(one), signature(other)) - truth) < 0.15
+
+
+def test_packed_signatures_agree_with_datasketch_and_whole_ones() -> None:
+    words = text_of(2)
+    one = signature(" ".join(words))
+    others = [signature(edited(words, share)) for share in (0.0, 0.05, 0.2, 0.9)]
+    found = similarities(one.packed(), [other.packed() for other in others])
+
+    def small(values: object) -> datasketch.bBitMinHash:
+        return datasketch.bBitMinHash(
+            datasketch.MinHash(hashvalues=values, scheme="affine32"), b=minhash.BITS
+        )
+
+    for other, estimate in zip(others, found, strict=True):
+        assert len(other.packed()) == PERMUTATIONS * minhash.BITS // 8
+        assert estimate == pytest.approx(max(0.0, small(one.values).jaccard(small(other.values))))
+        assert estimate == pytest.approx(similarity(one, other), abs=0.12)
+    assert found[0] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("text", "shingles"),
+    [
+        ("", 0),
+        ("🙂", 0),
+        ("одно", 1),
+        ("два слова", 1),
+        ("три слова тут", 1),
+        ("раз два три четыре", 2),
+        ("слово " * 1_000_000, 2),  # the text is cut in the middle of a word
+        ("1 2 3 " * 100, 3),
+    ],
+)
+def test_poor_texts_have_few_shingles_and_are_not_compared(text: str, shingles: int) -> None:
+    found = signature(text)
+    assert found.shingles == shingles
+    assert not found.comparable
+
+
+def test_twenty_five_words_are_enough() -> None:
+    words = [f"w{number}" for number in range(25)]
+    assert signature(" ".join(words)).shingles == MIN_SHINGLES
+    assert signature(" ".join(words)).comparable
+    assert not signature(" ".join(words[:24])).comparable
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        " ".join(map(str, range(500))),
+        "".join(chr(0x4E00 + number) for number in range(500)),
+        " ".join("שלום" + chr(0x5D0 + number % 22) * (number // 22 + 1) for number in range(200)),
+        " ".join(f"mixed смесь{number} 中{number}" for number in range(100)),
+    ],
+    ids=["digits", "Chinese", "right to left", "mixed"],
+)
+def test_texts_of_any_script_are_compared(text: str) -> None:
+    cut = text[: len(text) * 9 // 10]
+    assert signature(text).comparable
+    assert similarity(signature(text), signature(cut)) > 0.75

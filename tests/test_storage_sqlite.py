@@ -1,0 +1,138 @@
+"""What only the embedded file has: schema versions, faults of disk and file, one state for readers."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from newsbot import sqlitefile
+from newsbot.dedup.index import SqliteIndex
+from newsbot.errors import DataError, DataFull, DataUnavailable, SchemaError
+from newsbot.sqlitefile import open_database
+from newsbot.storage.sqlite import SqliteStorage
+from tests.contracts.storage_samples import make_article, make_page
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "newsbot.db"
+
+
+def test_a_file_of_an_earlier_version_is_brought_up_to_date_and_keeps_its_rows(path: Path) -> None:
+    first = "CREATE TABLE thing (name TEXT NOT NULL);"
+    second = (
+        "ALTER TABLE thing ADD COLUMN size INTEGER NOT NULL DEFAULT 7; CREATE INDEX by_size ON thing (size);"
+    )
+    old = open_database(path, component="things", migrations=[first])
+    old.execute("INSERT INTO thing VALUES ('kept')")
+    old.close()
+    for _ in range(2):
+        new = open_database(path, component="things", migrations=[first, second])
+        assert [tuple(row) for row in new.execute("SELECT name, size FROM thing")] == [("kept", 7)]
+        new.close()
+
+
+def test_a_migration_that_fails_changes_nothing(path: Path) -> None:
+    first = "CREATE TABLE thing (name TEXT NOT NULL);"
+    open_database(path, component="things", migrations=[first]).close()
+    with pytest.raises(DataError, match="no such table"):
+        open_database(
+            path, component="things", migrations=[first, "CREATE TABLE other (x); DROP TABLE missing;"]
+        )
+    again = open_database(path, component="things", migrations=[first])
+    assert again.execute("SELECT count(*) FROM sqlite_master WHERE name = 'other'").fetchone()[0] == 0
+    again.close()
+
+
+def test_a_file_of_a_newer_version_is_refused(path: Path) -> None:
+    SqliteStorage(path).close()
+    with sqlite3.connect(path) as database:
+        database.execute("UPDATE newsbot_schema SET version = 99 WHERE component = 'storage'")
+    database.close()
+    with pytest.raises(SchemaError, match=r"storage was written by a newer newsbot.*upgrade"):
+        SqliteStorage(path)
+    SqliteIndex(path).close()  # each component has its own version
+
+
+def test_what_is_no_database_is_refused_and_left_alone(path: Path) -> None:
+    path.write_bytes(b"These are my notes, not a database. " * 100)
+    with pytest.raises(SchemaError, match="no newsbot data file"):
+        SqliteStorage(path)
+    assert path.read_bytes().startswith(b"These are my notes")
+
+
+@pytest.mark.parametrize("name", ["/proc/newsbot.db", "/proc/newsbot/newsbot.db"])
+def test_a_folder_that_cannot_be_written_is_said(name: str) -> None:
+    if not Path("/proc/self").exists():
+        pytest.skip("needs a folder that nobody can write to")
+    with pytest.raises(DataUnavailable, match="NEWSBOT_DATA"):
+        SqliteStorage(Path(name))
+
+
+def test_a_file_in_place_of_the_folder_is_said(tmp_path: Path) -> None:
+    (tmp_path / "data").write_text("")
+    with pytest.raises(DataUnavailable, match="cannot be made"):
+        SqliteStorage(tmp_path / "data" / "newsbot.db")
+
+
+def test_a_locked_file_is_said_and_works_again_when_free(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlitefile, "BUSY_SECONDS", 0.05)
+    storage = SqliteStorage(path)
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(DataUnavailable, match="locked by another program"):
+        storage.store(make_article("a"))
+    assert storage.count_articles() == 0  # readers are not held up
+    other.execute("ROLLBACK")
+    other.close()
+    assert storage.store(make_article("a")).verdict == "new"
+    storage.close()
+
+
+def _store_many(storage: SqliteStorage) -> None:
+    for number in range(1000):
+        text = " ".join(f"word{number}x{place}" for place in range(300))
+        storage.store(make_article(str(number), text))
+
+
+def test_a_full_disk_loses_nothing_and_writes_nothing_by_halves(path: Path) -> None:
+    storage = SqliteStorage(path)
+    database = storage._database
+    pages = database.execute("PRAGMA page_count").fetchone()[0]
+    database.execute(f"PRAGMA max_page_count = {pages + 20}")
+    with pytest.raises(DataFull, match="disk is full"):
+        _store_many(storage)
+    stored = storage.count_articles()
+    assert stored > 0
+    with pytest.raises(DataFull):
+        storage.discover([make_page(f"{number}/{'x' * 1000}") for number in range(500)])
+    assert list(storage.iter_pages()) == []
+    assert len(list(storage.iter_articles())) == stored
+    for table in ("article", "article_text", "article_search"):
+        assert database.execute(f"SELECT count(*) FROM {table}").fetchone()[0] == stored
+    database.execute("PRAGMA max_page_count = 1000000")
+    assert storage.store(make_article(str(stored), "There is room again.")).verdict == "new"
+    assert database.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
+    database.execute("INSERT INTO article_search (article_search) VALUES ('integrity-check')")
+    storage.close()
+
+
+def test_a_damaged_file_is_said(path: Path) -> None:
+    storage = SqliteStorage(path)
+    for number in range(300):
+        storage.store(make_article(str(number), f"Text {number} " * 50))
+    storage.close()
+    content = bytearray(path.read_bytes())
+    for start in range(4096 * 3, len(content), 4096):
+        content[start : start + 64] = b"\xff" * 64
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=r"newsbot\.db: is damaged"):
+        _read_all(path)
+
+
+def _read_all(path: Path) -> None:
+    with closing(SqliteStorage(path)) as storage:
+        list(storage.iter_articles())

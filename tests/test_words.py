@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from newsbot.words import MAX_TEXT, fold, token_bytes, tokens
+
+LETTERS = st.characters(
+    whitelist_categories=("Ll", "Lu", "Nd", "Po", "Zs", "Pd"), max_codepoint=0x52F
+) | st.sampled_from("ёйЁЙéüßñїў«»—№№½™ﬁ\u00ad\u200b\u0301")
+TEXTS = st.text(LETTERS, max_size=60)
+
+
+@given(TEXTS)
+def test_folding_twice_changes_nothing(text: str) -> None:
+    assert fold(fold(text)) == fold(text)
+
+
+@given(st.text(max_size=60))
+def test_words_are_the_words_of_the_folded_text(text: str) -> None:
+    """The short way for common texts and the long way for all give the same."""
+    assert tokens(text) == tokens(fold(text)) == tokens(" ".join(tokens(text)))
+    assert tokens(f"{text} \u0301") == tokens(text)  # a lone mark forces the long way
+
+
+@given(TEXTS)
+def test_words_are_the_same_in_every_normal_form(text: str) -> None:
+    text = text.replace("\u0301", "")  # an accent over an accent takes the place of й's own mark
+    for form in ("NFC", "NFD", "NFKC", "NFKD"):
+        assert tokens(unicodedata.normalize(form, text)) == tokens(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Ёлка, ЙОД", ["елка", "йод"]),
+        ("и\u0306од ё", ["йод", "е"]),
+        ("за\u0301мок ФИ\u00adО a\u200bb", ["замок", "фио", "ab"]),
+        ("Straße ﬁn café ™ №5 ½", ["strasse", "fin", "cafe", "tm", "no5", "1", "2"]),
+        ("snake_case it's 3,5", ["snake", "case", "it", "s", "3", "5"]),
+        ("中国GDP增长", ["中", "国", "gdp", "增", "长"]),
+        ("が か\u3099 か", ["が", "が", "か"]),
+        ("한국어", ["한국어"]),
+        ("ภาษา", ["ภ", "า", "ษ", "า"]),
+        ("שָׁלוֹם עולם", ["שלום", "עולם"]),
+        ("\u202bمُحَمَّد\u202c", ["محمد"]),
+        ("🙂 ?!", []),
+        ("", []),
+        ("\ud83d", []),
+    ],
+)
+def test_words_of_many_scripts(text: str, expected: list[str]) -> None:
+    assert tokens(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a" + "\u0316\u0301" * 500_000, "\ufdfa" * 500_000, "слово " * 10_000_000],
+    ids=["marks", "ligature of 18", "60 MB"],
+)
+def test_hostile_text_is_bounded(text: str) -> None:
+    assert sum(map(len, token_bytes(text))) <= 4 * MAX_TEXT
