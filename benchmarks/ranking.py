@@ -1,0 +1,169 @@
+"""How well newsbot tells articles from other pages before it fetches them.
+
+Reads links with weak labels (one JSON object a line: domain, url, text, where = self | nav | body;
+gzip allowed) and prints precision and recall of three ways to choose what is fetched:
+
+* ``everything``: each link, as a crawler without judgement does;
+* ``address``: the prior over the shape of the address alone;
+* ``address+text``: with the text of the link too. The labels were made from these texts, so that
+  this row flatters; the row before does not see them.
+
+Positive: the address of a saved article, or a link in the body with five words or more (14
+letters in Chinese, Japanese, Korean). Negative: only in navigation, three words at most. Domains
+with at least 10 of each count. ``macro`` is the mean over domains.
+
+    python -m benchmarks.ranking [--links FILE] [--threshold 0.5] [--domains] [--json]
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import re
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from newsbot.discovery.shape import log_odds, probability
+from newsbot.ranking import THRESHOLD, odds_of_text
+from newsbot.urls import canonicalize, is_asset
+
+LINKS = Path(__file__).parent.parent.parent / "shared" / "urls" / "links-dev.jsonl.gz"
+MIN_OF_EACH = 10
+_DENSE = re.compile("[\u3040-\u9fff\uac00-\ud7af]")
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """A page with its weak label and the longest text of links to it."""
+
+    domain: str
+    url: str
+    text: str
+    positive: bool
+
+
+def main() -> None:
+    """Run from the command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--links", type=Path, default=LINKS)
+    parser.add_argument("--threshold", type=float, default=THRESHOLD)
+    parser.add_argument("--domains", action="store_true", help="a row for each domain too")
+    parser.add_argument("--json", action="store_true")
+    arguments = parser.parse_args()
+    if not arguments.links.exists():
+        parser.error(f"{arguments.links} does not exist; name a file with --links")
+    pages = labelled(arguments.links)
+    rows = [row for name, score in WAYS.items() for row in measure(name, score, pages, arguments)]
+    if arguments.json:
+        print(json.dumps(rows, ensure_ascii=False))
+        return
+    print(f"{len(pages)} pages of {len({page.domain for page in pages})} domains")
+    for row in rows:
+        print("  ".join(f"{key}={value}" for key, value in row.items()))
+
+
+def _everything(_page: Labelled) -> float:
+    return 1.0
+
+
+def _address(page: Labelled) -> float:
+    return probability(log_odds(page.url))
+
+
+def _address_and_text(page: Labelled) -> float:
+    return probability(log_odds(page.url) + odds_of_text(page.text))
+
+
+WAYS: dict[str, Callable[[Labelled], float]] = {
+    "everything": _everything,
+    "address": _address,
+    "address+text": _address_and_text,
+}
+
+
+def measure(
+    name: str, score: Callable[[Labelled], float], pages: list[Labelled], arguments: argparse.Namespace
+) -> Iterator[dict[str, Any]]:
+    """Give the row of all domains together and, if asked, one for each."""
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    start = time.process_time()
+    chosen = [score(page) >= arguments.threshold for page in pages]
+    seconds = time.process_time() - start
+    for page, taken in zip(pages, chosen, strict=True):
+        counts[page.domain][
+            ("tp" if page.positive else "fp") if taken else ("fn" if page.positive else "tn")
+        ] += 1
+    whole = sum(counts.values(), Counter[str]())
+    each = [rates(count) for count in counts.values()]
+    yield {
+        "way": name,
+        "domain": "all",
+        "precision": rates(whole)[0],
+        "recall": rates(whole)[1],
+        "macro_precision": round(sum(rate[0] for rate in each) / len(each), 3),
+        "macro_recall": round(sum(rate[1] for rate in each) / len(each), 3),
+        "microseconds": round(seconds / len(pages) * 1e6, 1),
+    }
+    if arguments.domains:
+        for domain, count in sorted(counts.items()):
+            precision, recall = rates(count)
+            yield {"way": name, "domain": domain, "precision": precision, "recall": recall}
+
+
+def rates(count: Counter[str]) -> tuple[float, float]:
+    """Return precision and recall; 0 where nothing was chosen."""
+    chosen, wanted = count["tp"] + count["fp"], count["tp"] + count["fn"]
+    return round(count["tp"] / chosen, 3) if chosen else 0.0, round(
+        count["tp"] / wanted, 3
+    ) if wanted else 0.0
+
+
+def labelled(path: Path) -> list[Labelled]:
+    """Return the pages that have a label, of domains with enough of both kinds."""
+    seen: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
+    opener = gzip.open if path.suffix == ".gz" else open
+    with opener(path, "rt", encoding="utf-8") as lines:
+        for line in lines:
+            row = json.loads(line)
+            try:
+                url = canonicalize(row["url"])
+            except ValueError:
+                continue
+            if not is_asset(url):
+                seen[row["domain"], url].append((row["where"], row["text"] or ""))
+    pages = []
+    for (domain, url), found in seen.items():
+        label = _label(found)
+        if label is not None:
+            text = max((text for where, text in found if where != "self"), key=len, default="")
+            pages.append(Labelled(domain, url, text, label))
+    number = Counter((page.domain, page.positive) for page in pages)
+    enough = {
+        page.domain
+        for page in pages
+        if min(number[page.domain, kind] for kind in (True, False)) >= MIN_OF_EACH
+    }
+    return [page for page in pages if page.domain in enough]
+
+
+def _label(found: list[tuple[str, str]]) -> bool | None:
+    if any(where == "self" or (where == "body" and _is_headline(text)) for where, text in found):
+        return True
+    if all(where == "nav" and len(text.split()) <= 3 for where, text in found):
+        return False
+    return None
+
+
+def _is_headline(text: str) -> bool:
+    return len(text.split()) >= 5 or (len(text) >= 14 and _DENSE.search(text) is not None)
+
+
+if __name__ == "__main__":
+    main()

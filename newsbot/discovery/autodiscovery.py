@@ -1,0 +1,201 @@
+"""Where a site keeps its feeds, sitemaps and sections, found from its home page and robots.txt."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from urllib.parse import urlsplit
+
+from lxml import etree
+
+from newsbot.discovery.addresses import absolute
+from newsbot.discovery.pages import Page, as_tree, base_of
+from newsbot.discovery.sections import find_links, text_of
+from newsbot.discovery.shape import features
+from newsbot.discovery.shapewords import UTILITIES
+from newsbot.items import Kind, Link, Where
+from newsbot.rules.match import classify
+from newsbot.rules.schema import Rule
+from newsbot.urls import canonicalize, host_key, resolve, site_of
+
+MAX_FEEDS = 20
+MAX_SITEMAPS = 50
+MAX_SECTIONS = 30
+MAX_ROBOTS = 500_000
+"""Characters read of a robots.txt (RFC 9309, 2.5, asks for at least 500 KiB)."""
+
+_ANNOUNCED = etree.XPath("//link[@href and @rel and @type]|//a[@href and @rel and @type]")
+_ANCHORS = etree.XPath("//a[@href]")
+_MAX_ANCHORS = 5000
+_FEED_TYPES = ("application/rss+xml", "application/atom+xml", "application/rdf+xml", "application/feed+json")
+_VAGUE_TYPES = ("application/json", "application/xml", "text/xml")
+_FEED_PATH = re.compile(
+    r"/(?:rss|feed|feeds|atom)(?:[0-9.]{0,4}|[-_][\w-]{1,40})?(?:/(?:[\w-]{1,40}(?:\.(?:xml|rss|rdf|atom))?)?)?$"
+    r"|/(?:[\w-]{1,40}[-_.])?(?:rss|feed|atom)(?:[-_][\w-]{1,40})?\.(?:xml|rss|php|json)$"
+    r"|\.(?:rss|rdf|atom)$|/(?:index|news|export)[\w-]{0,20}\.(?:xml|rdf)$",
+    re.IGNORECASE,
+)
+_FEED_QUERY = re.compile(
+    r"[?&](?:feed=(?:rss2?|atom|rdf)|format=(?:rss|feed|atom)|type=rss)(?:&|$)", re.IGNORECASE
+)
+_COMMENTS = re.compile(r"comment|kommentar|commentaire|respon[sd]|/oembed|wp-json|[?&]p=\d", re.IGNORECASE)
+_SITEMAP_LINE = re.compile(
+    r"^[ \t]{0,20}sitemap[ \t]{0,20}:[ \t]{0,20}(\S{1,4000})", re.IGNORECASE | re.MULTILINE
+)
+_FEED_HOSTS = ("feeds.feedburner.com", "feeds2.feedburner.com", "feedpress.me", "feeds.feedblitz.com")
+"""Who serves feeds in the name of sites."""
+_USUAL_FEEDS = (
+    "/feed",
+    "/rss",
+    "/rss.xml",
+    "/feed.xml",
+    "/feed/rss",
+    "/atom.xml",
+    "/index.xml",
+    "/news/rss",
+    "/feed.json",
+)
+_USUAL_SITEMAPS = (
+    "/sitemap-news.xml", "/news-sitemap.xml", "/sitemap_news.xml", "/sitemap.xml", "/sitemap_index.xml",
+    "/sitemap-index.xml", "/wp-sitemap.xml",
+)  # fmt: skip
+
+
+def find_sources(page: Page, url: str) -> list[Link]:
+    """Return the feeds that a page names, those announced in its head first.
+
+    Left out are feeds of comments and of other sites. Never raises; gives at most :data:`MAX_FEEDS`.
+    """
+    tree = as_tree(page)
+    if tree is None:
+        return []
+    base = base_of(tree, url)
+    site = _site(url)
+    found: dict[str, Link] = {}
+    for address, text in (*_announced(tree, base), *_linked(tree, base)):
+        if len(found) >= MAX_FEEDS:
+            break
+        if _COMMENTS.search(address) or "comment" in (text or "").lower() or not _belongs(address, site):
+            continue
+        found.setdefault(_name(address), _source(address, Kind.FEED, text))
+    return list(found.values())
+
+
+def from_robots(text: str, url: str) -> list[Link]:
+    """Return what the ``Sitemap:`` lines of a robots.txt name, at most :data:`MAX_SITEMAPS`.
+
+    Feeds may stand there too. Other hosts are allowed, as the protocol says: robots.txt proves
+    that they are meant. Never raises.
+    """
+    found: dict[str, Link] = {}
+    for match in _SITEMAP_LINE.finditer(text[:MAX_ROBOTS]):
+        address = absolute(url, match[1])
+        if address is not None and len(found) < MAX_SITEMAPS:
+            kind = Kind.FEED if is_feed_address(address) else Kind.SITEMAP
+            found.setdefault(_name(address), _source(address, kind, None))
+    return list(found.values())
+
+
+def usual_places(url: str) -> list[Link]:
+    """Return where feeds and sitemaps lie on many sites, the likeliest first.
+
+    These are guesses, to be tried one after the other, and only when a site names nothing.
+    """
+    feeds = [_source(place, Kind.FEED, None) for path in _USUAL_FEEDS if (place := resolve(url, path))]
+    sitemaps = [
+        _source(place, Kind.SITEMAP, None) for path in _USUAL_SITEMAPS if (place := resolve(url, path))
+    ]
+    return feeds[:3] + sitemaps[:4] + feeds[3:] + sitemaps[4:]
+
+
+def find_sections(page: Page, url: str, rule: Rule, *, limit: int = MAX_SECTIONS) -> list[Link]:
+    """Return section fronts that the navigation of a home page names, in its order.
+
+    They are on the same site, have a short path, are not denied by the rule, and are no service,
+    login or legal page. Patterns of the rule for sections count, wherever the link stands.
+    """
+    found: dict[str, Link] = {}
+    home = _name(url)
+    for link in find_links(page, url):
+        name = _name(link.url)
+        if len(found) >= limit:
+            break
+        if name not in found and name != home and _is_section(link, name, rule, _site(url)):
+            found[name] = Link(url=link.url, where=Where.AUTODISCOVERY, kind=Kind.SECTION, text=link.text)
+    return list(found.values())
+
+
+def is_feed_address(url: str) -> bool:
+    """Tell addresses that look like a feed's."""
+    path, mark, query = url.partition("#")[0].partition("?")
+    return _FEED_PATH.search(path) is not None or _FEED_QUERY.search(mark + query) is not None
+
+
+def _announced(tree: etree._Element, base: str) -> Iterator[tuple[str, str | None]]:
+    """Feeds by ``rel=alternate`` and type (https://www.rssboard.org/rss-autodiscovery)."""
+    for element in _elements(_ANNOUNCED(tree)):
+        relations = (element.get("rel") or "").lower().split()
+        media_type = (element.get("type") or "").partition(";")[0].strip().lower()
+        if not {"alternate", "feed"} & set(relations):
+            continue
+        address = absolute(base, element.get("href") or "")
+        if address is None:
+            continue
+        if media_type in _FEED_TYPES or (media_type in _VAGUE_TYPES and is_feed_address(address)):
+            yield address, element.get("title")
+
+
+def _linked(tree: etree._Element, base: str) -> Iterator[tuple[str, str | None]]:
+    """Ordinary links whose address looks like a feed's."""
+    for element in _elements(_ANCHORS(tree)):
+        href = (element.get("href") or "").strip()
+        if is_feed_address(href) and (address := absolute(base, href)) is not None:
+            yield address, text_of(element)[0] or None
+
+
+def _elements(found: object) -> Iterable[etree._Element]:
+    elements = found[:_MAX_ANCHORS] if isinstance(found, list) else []
+    return [element for element in elements if isinstance(element, etree._Element)]  # noqa: SLF001 - the type
+
+
+def _source(address: str, kind: Kind, text: str | None) -> Link:
+    return Link(url=address, where=Where.AUTODISCOVERY, kind=kind, text=text)
+
+
+def _is_section(link: Link, name: str, rule: Rule, site: str) -> bool:
+    match = classify(rule, name)
+    if match.denied or match.kind in (Kind.ARTICLE, Kind.FEED, Kind.SITEMAP) or _site(link.url) != site:
+        return False
+    if match.kind is Kind.SECTION:
+        return True
+    if link.where is not Where.NAVIGATION or "?" in name:
+        return False
+    shape = features(name)
+    if any(feature.startswith(("utility", "list", "media")) for feature in shape):
+        return False
+    return any(feature in _SECTION_SHAPES for feature in shape) and not _is_utility_text(link.text)
+
+
+_SECTION_SHAPES = ("1 at depth 1", "2 at depth 1", "1 at depth 2", "front page")
+
+
+def _is_utility_text(text: str | None) -> bool:
+    return text is not None and text.lower() in UTILITIES
+
+
+def _belongs(address: str, site: str) -> bool:
+    return _site(address) == site or urlsplit(address).hostname in _FEED_HOSTS
+
+
+def _site(url: str) -> str:
+    try:
+        return site_of(host_key(url))
+    except ValueError:
+        return ""
+
+
+def _name(url: str) -> str:
+    try:
+        return canonicalize(url)
+    except ValueError:
+        return url

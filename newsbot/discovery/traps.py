@@ -1,0 +1,75 @@
+"""Addresses that lead into endless spaces, and those of lists that lead to articles."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+
+MAX_LENGTH = 1500
+"""Characters of a URL; longer ones are states of a program, not pages."""
+MAX_QUERY = 300
+MAX_PAIRS = 8
+MAX_PAGE = 100
+"""Highest page of a list that is followed."""
+_OLDEST_YEAR = 1990
+_MAX_REPEATS = 3
+_MIN_SESSION = 20
+
+_PAGE_KEY = re.compile(r"[?&](?:page|pg|paged|pagen_\d|seite|start|offset)=(\d{1,9})(?=&|$)", re.IGNORECASE)
+_PAGE_PATH = re.compile(
+    r"/(?:page|seite|strana|stranica)[/_-]?(\d{1,9})(?:/|\.\w{1,5})?(?:$|\?)", re.IGNORECASE
+)
+_ARCHIVE = re.compile(
+    r"/((?:19|20|21)\d\d)(?:[/-](?:0?[1-9]|1[0-2])(?:[/-](?:0?[1-9]|[12]\d|3[01]))?)?/?(?:$|\?)"
+)
+_DATE_KEY = re.compile(r"[?&](?:year|date|day|ym|month)=((?:19|20|21)\d\d)", re.IGNORECASE)
+_SESSION = re.compile(r"[?&;](?:[a-z_]{0,20}sess[a-z_]{0,10}|sid|s|token)=([0-9A-Za-z]+)", re.IGNORECASE)
+
+
+def trap(url: str, now: datetime) -> str | None:
+    """Return why a URL is not worth following, None if it may be: long_url, long_query, session_id,
+    repeating_path, deep_pagination or calendar.
+    """
+    if len(url) > MAX_LENGTH:
+        return "long_url"
+    path, _, query = url.partition("?")
+    if query and (reason := _query_trap(url, query)):
+        return reason
+    if _repeats(path):
+        return "repeating_path"
+    page = _page(url)
+    if page and int(page[1]) > MAX_PAGE:
+        return "deep_pagination"
+    date = _ARCHIVE.search(url) or _DATE_KEY.search(url)
+    return "calendar" if date and not _OLDEST_YEAR <= int(date[1]) <= now.year else None
+
+
+def _query_trap(url: str, query: str) -> str | None:
+    if len(query) > MAX_QUERY or query.count("&") >= MAX_PAIRS:
+        return "long_query"
+    session = _SESSION.search(url)
+    if session and len(session[1]) >= _MIN_SESSION and any(map(str.isdigit, session[1])):
+        return "session_id"
+    return None
+
+
+def is_pagination(url: str) -> bool:
+    """Tell the second and further pages of a list."""
+    return _page(url) is not None
+
+
+def _page(url: str) -> re.Match[str] | None:
+    return _PAGE_PATH.search(url) or (_PAGE_KEY.search(url) if "?" in url else None)
+
+
+def is_archive(url: str) -> bool:
+    """Tell the list of a year, a month or a day."""
+    return (_ARCHIVE.search(url) or _DATE_KEY.search(url)) is not None
+
+
+def _repeats(path: str) -> bool:
+    """Tell paths that wind up, as relative links on a wrong base do: ``/a/b/a/b/a/b``."""
+    segments = path.split("/")[3:]
+    if len(segments) < 2 * _MAX_REPEATS:
+        return False
+    return any(segment and segments.count(segment) >= _MAX_REPEATS for segment in set(segments))

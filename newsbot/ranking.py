@@ -1,0 +1,204 @@
+"""What a link is likely to be, and how soon it should be fetched.
+
+The site's rule decides first. Where it says nothing, evidence is added up as log-odds: the shape of
+the address (:mod:`newsbot.discovery.shape`), where the link was found, what its text is like. A link that
+is less likely than :data:`THRESHOLD` to be an article, and no list of articles either, is rejected.
+
+Priorities (higher is fetched first within a host):
+
+======  =====================================================================
+91-99   items of feeds and news sitemaps that are less than a day old, newest first
+90, 80  feeds, sitemaps (:data:`SOURCE_PRIORITY`)
+70      section fronts that a rule or a person names (the same table)
+40-79   articles: the likelier and the newer, the higher
+20-39   section fronts and lists that were found
+======  =====================================================================
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+
+from newsbot.discovery.shape import is_front_page, log_odds, probability
+from newsbot.discovery.traps import is_archive, is_pagination, trap
+from newsbot.items import Kind, Link, Where
+from newsbot.rules.match import Match, classify
+from newsbot.rules.schema import Rule
+from newsbot.urls import canonicalize
+
+THRESHOLD = 0.5
+"""Articles are accepted from this probability on."""
+SOURCE_PRIORITY = {Kind.FEED: 90.0, Kind.SITEMAP: 80.0, Kind.SECTION: 70.0}
+
+FRESH_SECONDS = 86400.0
+_FRESH_FLOOR, _FRESH_SPAN = 91.0, 8.0
+_ARTICLE_FLOOR, _ARTICLE_SPAN = 40.0, 30.0
+_AGE_SPAN = 9.0
+_SECTION_FLOOR, _SECTION_SPAN = 20.0, 19.0
+_UNKNOWN_AGE_DAYS = 2.0
+
+_DECLARED = (Where.FEED, Where.NEWS_SITEMAP)
+"""Who lists a page here says that it is an article."""
+_ODDS_OF_PLACE = {
+    Where.BODY: 0.7,
+    Where.NAVIGATION: -1.5,
+    Where.SITEMAP: 0.3,
+    Where.FEED: 4.0,
+    Where.NEWS_SITEMAP: 5.0,
+    Where.SEED: 1.0,
+    Where.ARGUMENT: 1.0,
+    Where.PUSH: 3.0,
+    Where.REDIRECT: 0.5,
+    Where.AUTODISCOVERY: -1.0,
+}
+_ODDS_OF_TIME = 1.0
+_DENSE = re.compile("[\u3040-\u9fff\uac00-\ud7af]")
+"""Letters of Chinese, Japanese and Korean."""
+_ODDS_OF_PATTERN = 5.0
+_SCORE_OF_PATTERN = 0.9
+_DOUBT = 0.7
+"""Factor for items of feeds that do not look as the rule says articles do."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """What is to become of a link. ``reason`` is a short token; after a colon may stand the detail."""
+
+    kind: Kind
+    priority: float
+    accepted: bool
+    reason: str
+
+
+def judge(link: Link, rule: Rule, *, depth: int, now: datetime) -> Judgement:
+    """Judge a link by the rule of its site; ``depth`` is the number of clicks to it from a source.
+
+    Reasons of rejected links: bad_url, ``denied:<pattern>``, offsite, too_deep, those of
+    :func:`newsbot.discovery.traps.trap`, front_page, not_in_rule (the rule has article patterns and none
+    matches), unlikely_article. Links of feeds and news sitemaps are not asked for their site: whoever
+    reads the feed knows whether another site is meant. Never raises.
+    """
+    try:
+        url = canonicalize(link.url, rule.drop_query)
+    except ValueError:
+        return _rejected("bad_url")
+    match = classify(rule, url)
+    if (obstacle := _obstacle(link, url, rule, match, depth)) is not None:
+        return _rejected(obstacle)
+    if (kind := _known_source(link, match)) is not None:
+        return Judgement(kind=kind, priority=SOURCE_PRIORITY[kind], accepted=True, reason=_why(link, match))
+    if match.kind is Kind.ARTICLE:
+        score = max(probability(article_odds(link, url) + _ODDS_OF_PATTERN), _SCORE_OF_PATTERN)
+        return _article(link, score, now, _why(link, match))
+    if (reason := trap(url, now)) is not None:
+        return _rejected(reason)
+    is_section = match.kind is Kind.SECTION or link.kind is Kind.SECTION
+    return (
+        _section(link, depth, _why(link, match)) if is_section else _by_evidence(link, url, rule, depth, now)
+    )
+
+
+def is_onsite(url: str, rule: Rule) -> bool:
+    """Tell whether the host of ``url`` is the rule's domain or below it. Never raises."""
+    try:
+        return _is_on(canonicalize(url), rule.domain)
+    except ValueError:
+        return False
+
+
+def article_odds(link: Link, url: str) -> float:
+    """Return the log-odds that a link leads to an article; ``url`` is its canonical address."""
+    odds = log_odds(url) + _ODDS_OF_PLACE.get(link.where, 0.0) + odds_of_text(link.text)
+    return odds + _ODDS_OF_TIME if link.published_at is not None else odds
+
+
+def odds_of_text(text: str | None) -> float:
+    """Return what a link's text says: headlines have five words and more, names of sections one or two.
+
+    Chinese, Japanese and Korean are counted by the letter.
+    """
+    if not text:
+        return 0.0
+    words = text.count(" ") + 1
+    if words < 5 and (dense := len(_DENSE.findall(text))):
+        words = max(words, dense // 3)
+    if words >= 8:
+        return 1.8
+    if words >= 5:
+        return 1.2
+    return 0.0 if words >= 3 else -0.8
+
+
+def _obstacle(link: Link, url: str, rule: Rule, match: Match, depth: int) -> str | None:
+    """Return why a link may not be followed, whatever it is."""
+    if match.denied:
+        return f"denied:{match.pattern.text if match.pattern else ''}"
+    if link.where not in _DECLARED and not _is_on(url, rule.domain):
+        return "offsite"
+    return "too_deep" if depth > rule.max_depth else None
+
+
+def _by_evidence(link: Link, url: str, rule: Rule, depth: int, now: datetime) -> Judgement:
+    """Judge a link of which the rule says nothing."""
+    if is_front_page(url):
+        return _rejected("front_page")
+    declared = link.where in _DECLARED
+    if not declared:
+        if is_pagination(url) or is_archive(url):
+            return _section(link, depth, "list")
+        if rule.article:
+            return _rejected("not_in_rule")
+    score = probability(article_odds(link, url))
+    if declared:
+        return _article(link, score * _DOUBT if rule.article else score, now, link.where.value)
+    return (
+        _article(link, score, now, "likely_article") if score >= THRESHOLD else _rejected("unlikely_article")
+    )
+
+
+def _known_source(link: Link, match: Match) -> Kind | None:
+    """Return what kind of source the rule or the discovery of sources calls the link, if any."""
+    if match.kind is not None and match.kind.is_source and match.pattern is None:
+        return match.kind
+    return link.kind if link.kind in (Kind.FEED, Kind.SITEMAP) else None
+
+
+def _article(link: Link, score: float, now: datetime, reason: str) -> Judgement:
+    moment = link.published_at or link.modified_at
+    age = max(0.0, (now - moment).total_seconds()) if moment is not None else None
+    if age is not None and age < FRESH_SECONDS and link.where in _DECLARED:
+        priority = _FRESH_FLOOR + _FRESH_SPAN * (1.0 - age / FRESH_SECONDS)
+    else:
+        days = _UNKNOWN_AGE_DAYS if age is None else age / 86400.0
+        priority = _ARTICLE_FLOOR + _ARTICLE_SPAN * score + _AGE_SPAN / (1.0 + days)
+    return Judgement(kind=Kind.ARTICLE, priority=priority, accepted=True, reason=reason)
+
+
+def _section(link: Link, depth: int, reason: str) -> Judgement:
+    shallow = 1.0 / (1.0 + max(0, depth))
+    bonus = 1.0 if link.kind is Kind.SECTION else 0.5
+    return Judgement(
+        kind=Kind.SECTION,
+        priority=_SECTION_FLOOR + _SECTION_SPAN * shallow * bonus,
+        accepted=True,
+        reason=reason,
+    )
+
+
+def _rejected(reason: str) -> Judgement:
+    return Judgement(kind=Kind.OTHER, priority=0.0, accepted=False, reason=reason)
+
+
+def _why(link: Link, match: Match) -> str:
+    if match.pattern is not None:
+        return f"rule:{match.pattern.text}"
+    return "rule" if match.kind is not None else link.where.value
+
+
+def _is_on(url: str, domain: str) -> bool:
+    host = url[url.index("//") + 2 :].partition("/")[0]
+    if not host.startswith("["):
+        host = host.partition(":")[0]
+    return host == domain or host.endswith("." + domain)
