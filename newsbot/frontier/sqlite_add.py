@@ -81,7 +81,7 @@ class Adding:
         """Write all changes; to be called inside a transaction."""
         changed = [target for target in self._targets.values() if target.changed]
         whole = [(target, target.entry) for target in changed if target.entry is not None]
-        hosts = host_ids(db, {entry.host for _, entry in whole})
+        hosts = host_ids(db, [entry.host for _, entry in whole])
         db.executemany(
             _INSERT,
             [
@@ -110,7 +110,7 @@ class Adding:
 
 def mark_done(db: sqlite3.Connection, entries: Sequence[Entry], next_due: float | None) -> None:
     """Write entries as done that were not fetched themselves; to be called inside a transaction."""
-    hosts = host_ids(db, {entry.host for entry in entries})
+    hosts = host_ids(db, [entry.host for entry in entries])
     db.executemany(
         _MARK_DONE,
         [

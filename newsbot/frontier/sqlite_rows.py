@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from newsbot.frontier.base import Entry
@@ -30,10 +30,10 @@ def find(db: sqlite3.Connection, fingerprints: Sequence[bytes]) -> dict[bytes, s
     return found
 
 
-def host_ids(db: sqlite3.Connection, hosts: Collection[str]) -> dict[str, int]:
-    """Return the hosts' row ids; unknown hosts are made, with the default politeness."""
+def host_ids(db: sqlite3.Connection, hosts: Iterable[str]) -> dict[str, int]:
+    """Return the hosts' row ids; unknown hosts are made, in the order given, with the default politeness."""
     ids = {}
-    for host in hosts:
+    for host in dict.fromkeys(hosts):
         row = db.execute("SELECT id FROM frontier_hosts WHERE host = ?", (host,)).fetchone()
         if row is None:
             cursor = db.execute("INSERT INTO frontier_hosts (host) VALUES (?) RETURNING id", (host,))

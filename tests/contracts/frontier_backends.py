@@ -1,0 +1,66 @@
+"""The frontiers that the contract holds for. A new backend is one more line in ``BACKENDS``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from newsbot.clock import Clock, system_clock
+from newsbot.frontier.base import Entry, Frontier
+from newsbot.frontier.sqlite import SqliteFrontier
+from newsbot.items import Kind
+
+
+class FakeClock:
+    """A clock that stands still until it is moved."""
+
+    def __init__(self, now: float = 1_000_000.0) -> None:
+        self.now = now
+
+    def __call__(self) -> float:
+        return self.now
+
+    def advance(self, seconds: float) -> float:
+        self.now += seconds
+        return self.now
+
+
+@dataclass(frozen=True)
+class FrontierPlace:
+    """Where one test keeps its data: any number of frontiers, also of other processes, may open it."""
+
+    backend: str
+    folder: Path
+
+    def open(self, clock: Clock = system_clock) -> Frontier:
+        return BACKENDS[self.backend](self.folder, clock)
+
+
+def open_sqlite(folder: Path, clock: Clock) -> Frontier:
+    return SqliteFrontier(folder / "newsbot.db", clock=clock)
+
+
+BACKENDS: dict[str, Callable[[Path, Clock], Frontier]] = {"sqlite": open_sqlite}
+
+
+def make_entry(name: str, host: str = "a.example", **fields: Any) -> Entry:
+    """An entry called ``name``, which is also the whole identity of it."""
+    given = {
+        "url": f"https://{host}/{name}",
+        "fingerprint": key_of(name),
+        "host": host,
+        "kind": Kind.ARTICLE,
+        **fields,
+    }
+    return Entry(**given)
+
+
+def key_of(name: str) -> bytes:
+    return blake2b(name.encode(), digest_size=16).digest()
+
+
+def name_of(entry: Entry) -> str:
+    return entry.url.rpartition("/")[2]
