@@ -13,25 +13,6 @@ from scrapy.exceptions import (
     UnsupportedURLSchemeError,
 )
 
-RETRYABLE = frozenset(
-    {
-        "dns",
-        "timeout",
-        "refused",
-        "tls",
-        "connection",
-        "truncated",
-        "proxy",
-        "robots_unreachable",
-        "http_408",
-        "http_425",
-        "http_429",
-        "http_5xx",
-        "ours",
-    }
-)
-"""Causes that may pass by themselves; all others are final for this visit."""
-
 
 class Ignored(IgnoreRequest):
     """A request that newsbot itself decided not to make, or whose answer it does not want."""

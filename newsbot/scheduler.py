@@ -89,14 +89,14 @@ class FrontierScheduler(BaseScheduler):
 
     def _hook(self) -> None:
         engine = self.crawler.engine
-        slot = getattr(engine, "_slot", None)
+        slot: Any = getattr(engine, "_slot", None)
         if not all(hasattr(slot, name) for name in ("remove_request", "inprogress", "nextcall")):
             raise RuntimeError(
                 "this Scrapy's engine slot lacks remove_request, inprogress or nextcall: install the version "
                 "that requirements.txt names"
             )
         self.slot: Any = slot
-        remove_request = self.slot.remove_request
+        remove_request = slot.remove_request
 
         def remove_and_settle(request: Request) -> None:
             try:
@@ -104,7 +104,7 @@ class FrontierScheduler(BaseScheduler):
             finally:
                 remove_request(request)
 
-        self.slot.remove_request = remove_and_settle
+        slot.remove_request = remove_and_settle
 
     def close(self, reason: str) -> None:
         """Settle what can be settled, hand back all leases, close the backends."""

@@ -45,7 +45,7 @@ DNS_RESOLVER = "newsbot.resolver.GuardedResolver"
 # --- frontier
 SCHEDULER = "newsbot.scheduler.FrontierScheduler"
 NEWSBOT_LEASE_SECONDS = 60.0
-NEWSBOT_MAX_ATTEMPTS = 4
+NEWSBOT_RETRY_SCALE = float(os.environ.get("NEWSBOT_RETRY_SCALE", "1"))
 NEWSBOT_PATIENCE = 120.0
 NEWSBOT_MAX_AGE_DAYS = 30
 
@@ -83,6 +83,7 @@ EXTENSIONS = {
     "scrapy.extensions.logstats.LogStats": None,  # newsbot.extensions.progress says more
     "newsbot.extensions.progress.Progress": 500,
     "newsbot.extensions.summary.Summary": 510,
+    "newsbot.extensions.statsfile.StatsFile": 520,
 }
 
 # --- what is said
@@ -91,6 +92,7 @@ LOG_FORMATTER = "newsbot.logformatter.QuietLogFormatter"
 DEFAULT_DROPITEM_LOG_LEVEL = "DEBUG"
 STATS_DUMP = False
 NEWSBOT_PROGRESS = True
+NEWSBOT_STATS_FILE = ""
 NEWSBOT_PROGRESS_INTERVAL = 10.0
 FEED_EXPORT_ENCODING = "utf-8"
 

@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import random
 
-from newsbot.causes import RETRYABLE
 from newsbot.crawlstate import CrawlState
 from newsbot.frontier.base import Entry
 from newsbot.intake import queue_found
 from newsbot.items import Kind, Link, PageRecord, Where
 from newsbot.queueing import page_for
-from newsbot.recrawl import plan, retry_delay
+from newsbot.recrawl import may_retry, plan, retry_delay
 from newsbot.storage.base import SourceRecord
 from newsbot.urls import canonicalize, fingerprint, host_key
 from newsbot.visit import Found, Visit
 
+NO_TLS = ("refused", "tls", "proxy", "connection", "timeout", "robots_unreachable")
 _JITTER = random.Random()  # noqa: S311  (spreads retries, keeps no secret)
 
 
@@ -76,9 +76,10 @@ def _retry(state: CrawlState, visit: Visit, record: PageRecord) -> bool:
     """Hold the URL back for another attempt if its fault may pass; False if it is final."""
     cause = visit.outcome.error
     attempts = visit.lease.attempts + 1
-    if cause not in RETRYABLE or attempts >= state.settings.getint("NEWSBOT_MAX_ATTEMPTS"):
+    if not may_retry(cause, attempts):
         return False
-    delay = max(retry_delay(attempts, _JITTER.random()), visit.outcome.retry_after or 0.0)
+    scale = state.settings.getfloat("NEWSBOT_RETRY_SCALE")
+    delay = max(scale * retry_delay(attempts, _JITTER.random()), visit.outcome.retry_after or 0.0)
     visit.note(state.clock(), "retry", cause=cause, after=round(delay, 1), attempt=attempts)
     record.history = visit.events
     state.storage.save_pages([record])
@@ -91,7 +92,7 @@ def _is_guessed_home(visit: Visit) -> bool:
     """Return True when https did not answer for a home page whose scheme was only guessed."""
     entry = visit.lease.entry
     guessed = entry.data.get("where") == Where.SEED and entry.url == f"https://{visit.rule.domain}/"
-    return guessed and visit.outcome.error in ("refused", "tls", "proxy", "connection", "timeout")
+    return guessed and visit.outcome.error in NO_TLS
 
 
 def _ask_by_plain_http(state: CrawlState, visit: Visit) -> None:

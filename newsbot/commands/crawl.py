@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import sys
 from difflib import get_close_matches
 from typing import Any
 
 from scrapy.commands import crawl
-from scrapy.crawler import Crawler
 
 from newsbot import backends
 from newsbot.clock import system_clock, utc
@@ -17,11 +17,26 @@ from newsbot.errors import ArgumentError, UserError
 from newsbot.spiders.arguments import parse_arguments
 
 FAULT, USAGE = 1, 2
+CHATTER = {
+    "scrapy.utils.log": logging.WARNING,
+    "scrapy.middleware": logging.WARNING,
+    "scrapy.crawler": logging.WARNING,
+    "scrapy.addons": logging.WARNING,
+    "scrapy.extensions": logging.WARNING,
+    "scrapy.core.downloader.handlers": logging.ERROR,  # broken and too large answers are counted by cause
+}
+"""Loggers that tell a person nothing about the crawl; what happened to each page is in ``scrapy why``."""
 BAD_ENDS = ("data_unavailable", "disk_full", "start_error")
 
 
 class Command(crawl.Command):
     """Exit codes: 0 done, 1 a fault that somebody can put right, 2 wrong usage."""
+
+    def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
+        """Take the options; keep quiet what Scrapy says of its own set-up."""
+        super().process_options(args, opts)
+        for name, level in CHATTER.items():
+            logging.getLogger(name).setLevel(level)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         """Check rules, arguments and data file, then crawl."""
@@ -34,17 +49,11 @@ class Command(crawl.Command):
             self.exitcode = _complain(str(error), FAULT)
             return
         assert self.crawler_process is not None
-        crawlers: list[Crawler] = []
-        create = self.crawler_process.create_crawler
-
-        def remember(spider: Any) -> Crawler:
-            crawlers.append(create(spider))
-            return crawlers[-1]
-
-        self.crawler_process.create_crawler = remember  # type: ignore[method-assign]
-        super().run(args, opts)
-        reasons = [crawler.stats.get_value("finish_reason") for crawler in crawlers if crawler.stats]
-        if any(reason in BAD_ENDS for reason in reasons):
+        crawler = self._create_crawler(args[0])
+        self.crawler_process.crawl(crawler, **opts.spargs)
+        self.crawler_process.start()
+        reason = crawler.stats.get_value("finish_reason") if crawler.stats else None
+        if self.crawler_process.bootstrap_failed or reason in BAD_ENDS:
             self.exitcode = FAULT
 
     def _check(self, args: list[str], spider_arguments: dict[str, Any]) -> None:

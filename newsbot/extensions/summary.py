@@ -27,7 +27,7 @@ COLUMNS = (
     Column("duplicates", "right"),
     Column("unchanged", "right"),
     Column("errors", "right"),
-    Column("most frequent"),
+    Column("most frequent", wide=True),
 )
 
 

@@ -6,6 +6,7 @@ encoding; without a charset in the header that runs a detector over the compress
 
 from __future__ import annotations
 
+from scrapy import Spider
 from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddleware
 from scrapy.http import Request, Response
 from scrapy.responsetypes import responsetypes
@@ -17,7 +18,9 @@ from newsbot.causes import Ignored
 class CompressionMiddleware(HttpCompressionMiddleware):
     """Scrapy's middleware with a cheaper last step and our own words for faults."""
 
-    def process_response(self, request: Request, response: Response) -> Request | Response:
+    def process_response(
+        self, request: Request, response: Response, spider: Spider | None = None
+    ) -> Request | Response:
         """Return the response with its body decompressed, or raise :class:`Ignored`."""
         encodings = response.headers.getlist("Content-Encoding")
         if request.method == "HEAD" or not encodings:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from scrapy import Spider
 from scrapy.crawler import Crawler
 from scrapy.downloadermiddlewares import redirect
 from scrapy.exceptions import IgnoreRequest
@@ -25,7 +26,9 @@ class RedirectMiddleware(redirect.RedirectMiddleware):
     def _engine_started(self) -> None:
         """Need no RefererMiddleware."""
 
-    def process_response(self, request: Request, response: Response) -> Request | Response:
+    def process_response(
+        self, request: Request, response: Response, spider: Spider | None = None
+    ) -> Request | Response:
         """Return the next hop's request, or raise :class:`Ignored`."""
         visit: Visit | None = request.meta.get(META_KEY)
         try:

@@ -11,7 +11,7 @@ from scrapy.http import Request, Response
 
 from newsbot.causes import Ignored
 from newsbot.crawlstate import CrawlState
-from newsbot.recrawl import gate
+from newsbot.recrawl import gate, parse_max_age
 from newsbot.visit import META_KEY, Visit
 
 
@@ -55,6 +55,8 @@ class ReprocessingMiddleware:
             visit.url = response.url
             visit.outcome.status = response.status
             visit.outcome.not_modified = response.status == 304
+            cache_control = response.headers.get("Cache-Control") or b""
+            visit.outcome.max_age = parse_max_age(cache_control.decode("latin-1"))
             self._note_headers(visit, response)
             self.state.count("bytes", len(response.body))
         return response

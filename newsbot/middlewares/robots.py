@@ -26,16 +26,20 @@ from newsbot.visit import META_KEY, Found, Visit
 MAX_BYTES = 512 * 1024  # RFC 9309, 2.5: at least 500 KiB
 KEEP_SECONDS = 24 * 3600.0  # RFC 9309, 2.4
 KEEP_FAILED_SECONDS = 300.0
+MAX_KNOWN = 20_000
+"""Origins whose robots.txt is remembered; then all are asked again as they come."""
 
 
 @dataclass(frozen=True, slots=True)
 class Robots:
-    """What robots.txt of one origin says. ``parser`` None: everything is allowed."""
+    """What robots.txt of one origin says."""
 
-    parser: Protego | None
-    reachable: bool
-    text: str
     expires: float
+    parser: Protego | None = None
+    """None: everything is allowed, unless ``fault`` says that nothing is."""
+    text: str = ""
+    fault: str | None = None
+    """``robots_unreachable`` (no answer) or ``robots_failing`` (a server error)."""
 
 
 class RobotsMiddleware:
@@ -55,14 +59,12 @@ class RobotsMiddleware:
         return cls(crawler)
 
     async def process_request(self, request: Request) -> None:
-        """Raise :class:`Ignored` (``robots``, ``robots_unreachable``) for what must not be fetched now."""
+        """Raise :class:`Ignored` (``robots`` or the fault of robots.txt) for what must not be fetched."""
         if request.meta.get("dont_obey_robotstxt"):
             return
         robots = await self._robots(request)
-        if not robots.reachable:
-            raise Ignored(
-                "robots_unreachable", "robots.txt could not be read: the site is left alone for now"
-            )
+        if robots.fault is not None:
+            raise Ignored(robots.fault, f"left alone for now, robots.txt gave: {robots.text}")
         if robots.parser is not None and not robots.parser.can_fetch(request.url, self.agent):
             raise Ignored("robots", "forbidden by robots.txt")
 
@@ -73,6 +75,8 @@ class RobotsMiddleware:
         if known is not None and known.done() and known.result().expires < self._state.clock():
             known = None
         if known is None:
+            if len(self._asked) >= MAX_KNOWN:
+                self._asked = {where: told for where, told in self._asked.items() if not told.done()}
             known = asyncio.ensure_future(self._ask(origin, request))
             self._asked[origin] = known
         # shield: a request that is cancelled must not take the answer away from the others
@@ -95,26 +99,26 @@ class RobotsMiddleware:
             response = await engine.download_async(question)
         except Exception as error:  # noqa: BLE001  (whatever keeps robots.txt from us closes the site)
             self._state.count("robots/unreachable")
-            return self._unreachable(f"{type(error).__name__}: {error}")
+            return self._closed("robots_unreachable", f"{type(error).__name__}: {error}")
         if response.status >= 500 or response.status == 429:
             self._state.count("robots/unreachable")
-            return self._unreachable(f"status {response.status}")
+            return self._closed("robots_failing", f"status {response.status}")
         robots = self._read(response)
         visit: Visit | None = request.meta.get(META_KEY)
         if visit is not None and response.status < 300:
             self._use(robots, visit.rule, origin, visit)
         return robots
 
-    def _unreachable(self, text: str) -> Robots:
+    def _closed(self, fault: str, text: str) -> Robots:
         # RFC 9309, 2.3.1.4: an unreachable robots.txt means complete disallow
-        return Robots(None, False, text, self._state.clock() + KEEP_FAILED_SECONDS)
+        return Robots(self._state.clock() + KEEP_FAILED_SECONDS, text=text, fault=fault)
 
     def _read(self, response: Response) -> Robots:
         expires = self._state.clock() + KEEP_SECONDS
         if response.status >= 300:  # RFC 9309, 2.3.1.3: unavailable means no restriction
-            return Robots(None, True, "", expires)
+            return Robots(expires)
         text = response.body[:MAX_BYTES].decode("utf-8-sig", errors="ignore")
-        return Robots(Protego.parse(text), True, text, expires)
+        return Robots(expires, Protego.parse(text), text)
 
     def _use(self, robots: Robots, rule: Rule, origin: str, visit: Visit) -> None:
         assert robots.parser is not None
@@ -124,7 +128,8 @@ class RobotsMiddleware:
             self._state.frontier.set_politeness(
                 host_key(origin), delay=delay, concurrency=1 if delay > rule.delay else rule.concurrency
             )
-        if not rule.sitemaps:
+        chosen = self._state.arguments.follow or rule.follow or ()
+        if not rule.has_sources or ("sitemaps" in chosen and not rule.sitemaps):
             links = tuple(from_robots(robots.text, f"{origin}/robots.txt"))
             if links:
                 visit.found.append(Found(links=links, referrer=f"{origin}/robots.txt", depth=0))

@@ -19,6 +19,7 @@ _TRIES = {
     "proxy": 3,
     "truncated": 3,
     "robots_unreachable": 3,
+    "robots_failing": 3,
     "ours": 3,
     "tls": 2,  # mostly a certificate that nobody renews today
 }

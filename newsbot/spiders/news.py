@@ -30,7 +30,6 @@ class NewsSpider(Spider):
     def __init__(self, name: str | None = None, **arguments: Any) -> None:
         super().__init__(name)
         self.arguments = parse_arguments(arguments, now=utc(system_clock()))
-        self.state_: CrawlState | None = None
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> NewsSpider:
@@ -53,7 +52,8 @@ class NewsSpider(Spider):
 
     def failed(self, failure: Failure) -> None:
         """Note why there was no answer; the scheduler decides what follows."""
-        request: Request = failure.request
+        request: Request = failure.request  # type: ignore[attr-defined]  # Scrapy sets it
+        assert failure.value is not None
         visit: Visit | None = request.meta.get(META_KEY)
         if visit is None:
             return

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from datetime import UTC, tzinfo
+from zoneinfo import ZoneInfo
 
-from lxml import etree
+from lxml.html import HtmlElement
 from scrapy.http import Response
 from w3lib.encoding import http_content_type_encoding
 
@@ -13,7 +15,7 @@ from newsbot.causes import cause_of_status
 from newsbot.clock import utc
 from newsbot.crawlstate import CrawlState
 from newsbot.discovery.autodiscovery import find_sources
-from newsbot.discovery.errors import FeedError
+from newsbot.discovery.errors import FeedError, SitemapError
 from newsbot.discovery.feeds import parse_feed
 from newsbot.discovery.sections import find_links
 from newsbot.discovery.sitemaps import parse_sitemap
@@ -57,6 +59,10 @@ def _unchanged(state: CrawlState, visit: Visit) -> None:
     state.count_site(visit.rule.domain, "unchanged")
 
 
+def _zone(visit: Visit) -> tzinfo:
+    return ZoneInfo(visit.rule.timezone) if visit.rule.timezone else UTC
+
+
 def _content_type(response: Response) -> str:
     return (response.headers.get("Content-Type") or b"").decode("latin-1")
 
@@ -72,7 +78,7 @@ def _fault(state: CrawlState, visit: Visit, cause: str, text: str = "") -> None:
 def _read_feed(state: CrawlState, response: Response, visit: Visit) -> Iterator[Found | Article]:
     try:
         with state.timed("feed"):
-            feed = parse_feed(response.body, response.url, _content_type(response))
+            feed = parse_feed(response.body, response.url, _content_type(response), zone=_zone(visit))
     except FeedError as error:
         _fault(state, visit, f"feed_{error.reason}", str(error))
         return
@@ -86,8 +92,8 @@ def _read_feed(state: CrawlState, response: Response, visit: Visit) -> Iterator[
 def _read_sitemap(state: CrawlState, response: Response, visit: Visit) -> Iterator[Found | Article]:
     try:
         with state.timed("sitemap"):
-            sitemap = parse_sitemap(response.body, response.url)
-    except FeedError as error:
+            sitemap = parse_sitemap(response.body, response.url, zone=_zone(visit))
+    except SitemapError as error:
         _fault(state, visit, f"sitemap_{error.reason}", str(error))
         return
     visit.page["links_count"] = len(sitemap.links) + len(sitemap.children)
@@ -102,7 +108,7 @@ def _read_sitemap(state: CrawlState, response: Response, visit: Visit) -> Iterat
 
 
 # --- pages
-def _parse(state: CrawlState, response: Response, visit: Visit) -> etree._Element | None:
+def _parse(state: CrawlState, response: Response, visit: Visit) -> HtmlElement | None:
     charset = http_content_type_encoding(_content_type(response))
     try:
         with state.timed("parse"):
@@ -112,9 +118,9 @@ def _parse(state: CrawlState, response: Response, visit: Visit) -> etree._Elemen
         return None
 
 
-def _links(state: CrawlState, tree: etree._Element, response: Response, visit: Visit) -> Found:
+def _links(state: CrawlState, tree: HtmlElement, response: Response, visit: Visit) -> Found:
     with state.timed("links"):
-        links = tuple(find_links(tree, response.url))
+        links = tuple(find_links(tree, response.url, zone=_zone(visit)))
     visit.page["links_count"] = len(links)
     return Found(links=links, referrer=response.url, depth=visit.lease.entry.depth + 1)
 
