@@ -147,8 +147,8 @@ def _show_rule(call: Call, loaded: Loaded, rule: Rule) -> None:
     if loaded.rules.get(rule.domain) is None:
         call.text(f"{rule.domain} has no rule; the defaults hold")
     call.table(
-        [Column("key"), Column("value", wide=True), Column("where")],
-        [(value.key, text, value.where) for value in values for text in _texts(value)],
+        [Column("key"), Column("where"), Column("value", wide=True)],
+        [(value.key, where, text) for value in values for where, text in _lines(value)],
     )
 
 
@@ -156,24 +156,25 @@ def _as_json(values: list[Value]) -> dict[str, Any]:
     return {value.key: {"value": value.value, "where": value.where} for value in values}
 
 
-def _texts(value: Value) -> list[str]:
-    """The lines that show one value; none for a key that says nothing."""
+def _lines(value: Value) -> list[tuple[str, str]]:
+    """Where and what: the lines that show one value; none for a key that says nothing."""
     found = value.value
     if value.key == "interval":
-        return [f"{kind}: {duration(seconds)}" for kind, seconds in found.items()]
+        return [(value.where, f"{kind}: {duration(seconds)}") for kind, seconds in found.items()]
     if value.key == "delay":
-        return [duration(found)]
+        return [(value.where, duration(found))]
+    if value.key in ("article", "section", "deny"):
+        return [(f"{item['file']}:{item['line']}", item["text"]) for item in found]
+    if value.key == "layouts":
+        return [(value.where, _layout(item)) for item in found]
     if isinstance(found, list):
-        return [_text(item) for item in found]
-    return [] if found in (None, "") else [_text(found)]
+        return [(value.where, item) for item in found]
+    return [] if found in (None, "") else [(value.where, str(found))]
 
 
-def _text(item: Any) -> str:
-    if isinstance(item, dict) and "text" in item:
-        return f"{item['text']}  ({item['file']}:{item['line']})"
-    if isinstance(item, dict):
-        fields = "; ".join(f"{name}: {', '.join(selectors)}" for name, selectors in item["extract"].items())
-        since = f"from {item['valid_from']}: " if item["valid_from"] else ""
-        removed = f"; remove: {', '.join(item['remove'])}" if item["remove"] else ""
-        return f"{since}{fields}{removed}"
-    return str(item).lower() if isinstance(item, bool) else str(item)
+def _layout(item: dict[str, Any]) -> str:
+    since = f"from {item['valid_from']}: " if item["valid_from"] else ""
+    parts = [f"{name}: {', '.join(selectors)}" for name, selectors in item["extract"].items()]
+    if item["remove"]:
+        parts.append(f"remove: {', '.join(item['remove'])}")
+    return since + "; ".join(parts)

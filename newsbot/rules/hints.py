@@ -34,6 +34,7 @@ def find_hints(loaded: Loaded) -> list[Problem]:
                 *_domain_hints(file),
                 *_pattern_hints(file),
                 *_url_hints(file, rule),
+                *_deny_hints(file, rule),
                 *_pace_hints(file, rule),
             ]
     return hints

@@ -12,7 +12,8 @@ from typing import Any
 from newsbot.rules.automaton import letters_of
 
 MAX_SAMPLES = 24
-_PREFERRED = "a1-_.?/" + "".join(map(chr, range(33, 127)))
+_SMALL = 4
+_PREFERRED = "".join(dict.fromkeys("a1-_.?/" + "".join(map(chr, range(33, 127)))))
 """What stands for a character class, in this order of preference."""
 
 
@@ -30,7 +31,7 @@ def _sequence(tree: Iterable[Any]) -> list[str]:
 
 def _node(op: Any, value: Any) -> list[str]:
     if op in (sre.LITERAL, sre.IN, sre.ANY, sre.NOT_LITERAL):
-        return [_letter(op, value)]
+        return _characters(op, value)
     if op is sre.BRANCH:
         return [text for body in value[1] for text in _sequence(body)][:MAX_SAMPLES]
     if op in (sre.MAX_REPEAT, sre.MIN_REPEAT, sre.POSSESSIVE_REPEAT):
@@ -41,6 +42,8 @@ def _node(op: Any, value: Any) -> list[str]:
     return [""]  # conditions: the caller searches what came out
 
 
-def _letter(op: Any, value: Any) -> str:
+def _characters(op: Any, value: Any) -> list[str]:
+    """All characters of a small class, for Python reads ``(?:a|b)`` as one; else one of them."""
     letters = letters_of(op, value)
-    return next((char for char in _PREFERRED if letters >> ord(char) & 1), "")
+    found = [char for char in _PREFERRED if letters >> ord(char) & 1]
+    return found if letters.bit_count() <= _SMALL else found[:1] or [""]

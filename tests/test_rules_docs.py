@@ -1,0 +1,83 @@
+"""docs/rules.md says everything, and what it shows is true."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from newsbot.items import Kind
+from newsbot.rules.hints import find_hints
+from newsbot.rules.keys import KEYS
+from newsbot.rules.load import read_folder
+from newsbot.rules.regexes import MAX_LENGTH, compile_pattern
+from newsbot.rules.rulefile import INTERVALS
+from newsbot.rules.schema import FIELDS, FOLLOW, Rule
+from newsbot.rules.show import duration
+
+TEXT = (Path(__file__).resolve().parent.parent / "docs" / "rules.md").read_text(encoding="utf-8")
+SECTIONS = dict(re.findall(r"^### (\w+)\n(.*?)(?=^##|\Z)", TEXT, re.MULTILINE | re.DOTALL))
+EXAMPLES = [
+    re.sub(r"(?m)^ {3}", "", found) if indent else found
+    for indent, found in re.findall(r"^( *)```yaml\n(.*?)^ *```", TEXT, re.MULTILINE | re.DOTALL)
+]
+REFUSALS = re.findall(r"^\| (`.+?) \| .+ \| (.+?) \|$", TEXT, re.MULTILINE)
+
+
+def code(cell: str) -> list[str]:
+    return [text.replace("\\|", "|") for text in re.findall(r"`(.+?)`", cell)]
+
+
+def test_every_key_has_a_section_and_no_other_has() -> None:
+    assert list(SECTIONS) == list(KEYS)
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_every_key_has_type_default_and_example(key: str) -> None:
+    text = SECTIONS[key]
+    assert re.match(
+        r"(?:Required\. )?(?:Text|List|Whole number|A duration|Duration|Language code|Name|For each|`true`)",
+        text,
+    )
+    assert "default" in text or "Required" in text
+    assert re.search(rf"```yaml\n(?:.*\n)*{key}:", text)
+
+
+def test_every_word_that_is_allowed_is_named() -> None:
+    for key, words in (("extract", FIELDS), ("follow", FOLLOW), ("interval", [kind.value for kind in Kind])):
+        assert [word for word in words if f"`{word}`" not in SECTIONS[key]] == []
+
+
+def test_defaults_are_as_told() -> None:
+    told = ", ".join(duration(INTERVALS[kind]).replace("1w", "7d") for kind in Kind)
+    assert f"default {told}." in SECTIONS["interval"]
+    assert f"default {Rule(domain='').max_depth}." in SECTIONS["max_depth"]
+    assert f"default {Rule(domain='').concurrency}." in SECTIONS["concurrency"]
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_every_example_loads_and_is_not_suspicious(tmp_path: Path, example: str) -> None:
+    (tmp_path / "example.org.yaml").write_text(example, encoding="utf-8")
+    loaded = read_folder(tmp_path)
+    assert [str(problem) for problem in loaded.problems] == []
+    assert [str(hint) for hint in find_hints(loaded)] == []
+
+
+def test_there_are_examples() -> None:
+    assert len(EXAMPLES) >= len(KEYS)
+
+
+@pytest.mark.parametrize(("refused", "better"), REFUSALS)
+def test_the_table_of_refused_patterns_is_true(refused: str, better: str) -> None:
+    for text in code(refused):
+        with pytest.raises(ValueError, match="bad pattern"):
+            compile_pattern(text)
+    for text in code(better):
+        if text not in KEYS:
+            compile_pattern(text)
+
+
+def test_the_table_was_found() -> None:
+    assert len(REFUSALS) == 8
+    assert f"{MAX_LENGTH:,} characters" in TEXT
