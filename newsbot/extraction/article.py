@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from urllib.parse import urlsplit
 
 from lxml.html import HtmlElement
 
@@ -75,23 +74,23 @@ class _Reader:
         title = self._title(body)
         if title is None:
             raise NotAnArticle("no_title")
-        text = body.without_title(title.value)
         canonical, canonical_method = self._canonical()
         article = Article(
             url=self.page.url,
             canonical_url=canonical,
-            source=self.rule.domain if self.rule is not None else urls.site_of(self.page.host),
+            source=self.rule.domain if self.rule is not None else urls.site_of(self.page.host) if self.page.host else "",
             title=title.value,
-            text=text,
+            text=body.text,
             extraction={"text": body.method, "title": title.method, "canonical_url": canonical_method},
         )
         self._times(article)
         self._people_and_subjects(article)
+        article.text = body.trimmed(article.title, article.authors)
         self._language(article)
         return article
 
     def _refuse(self, body: Body) -> None:
-        reason = refuse_page(self.page, body.text, self.hint) or refuse_text(self.page, body.text, self.rule, self.hint)
+        reason = refuse_page(self.page, body.text, self.hint) or refuse_text(self.page, body.blocks, self.rule, self.hint)
         if reason is not None:
             raise NotAnArticle(reason)
 
@@ -99,8 +98,8 @@ class _Reader:
         drop = self.rule.drop_query if self.rule is not None else ()
         try:
             return canonical_url(self.page, drop, self.selected.string("canonical_url"))
-        except ValueError as error:
-            raise NotAnArticle("bad_url") from error
+        except ValueError:  # a page that was not fetched: an empty address, a file
+            return self.page.url, "url"
 
     def _title(self, body: Body) -> Candidate[str] | None:
         stated = self.selected.string("title")

@@ -12,7 +12,7 @@ from newsbot.extraction.blocks import Block, render
 _INLINE = frozenset(
     "a abbr b bdi bdo big cite code del dfn em font i ins kbd label mark q s samp small span strike strong sub sup time tt u var wbr br".split()
 )
-_SKIPPED = frozenset("script style noscript template svg head title form nav footer button select option textarea aside header menu".split())
+_SKIPPED = frozenset("script style noscript template svg head title nav footer button select option textarea aside header menu".split())
 _LEAST = 25
 
 
@@ -50,6 +50,26 @@ def concentration(tree: HtmlElement, length: int) -> tuple[float, float]:
             sums[block] += worth if own > 300 else 0.0
     most = max(sums.values(), default=0.0)
     return most, most / max(length, 1)
+
+
+def headline_links(tree: HtmlElement) -> int:
+    """Return how many links read like headlines: four words or more, or in a heading; each address once."""
+    seen: set[str] = set()
+    for link in tree.iter("a"):
+        href = link.get("href")
+        if not href or href in seen or href.startswith(("#", "javascript:", "mailto:")):
+            continue
+        text = "".join(link.itertext())
+        if len(text) >= 25 and len(text.split()) >= 4 and not _in_sentence(link):
+            seen.add(href)
+    return len(seen)
+
+
+def _in_sentence(link: etree._Element) -> bool:
+    """True for a link with other text beside it."""
+    parent = link.getparent()
+    beside = len((link.tail or "").strip())
+    return beside > 15 or (parent is not None and parent.tag in ("p", "span") and len((parent.text or "").strip()) > 15)
 
 
 def _own_text(tree: HtmlElement) -> tuple[dict[etree._Element, int], dict[etree._Element, int]]:

@@ -81,7 +81,7 @@ class Nodes:
         for node in self.all:
             if not is_article(node):
                 continue
-            names_page = path in (part.split("?")[0].split("#")[0].rstrip("/") for part in _addresses(node))
+            names_page = path in map(_bare, _addresses(node))
             same_title = key(first_text(node.get("headline") or node.get("name"))) in known
             whole = id(node) not in self._asides
             said = sum(bool(node.get(name)) for name in ("headline", "datePublished", "author", "articleBody"))
@@ -148,6 +148,12 @@ def _decode(text: str) -> list[Any]:
         while at < len(text) and text[at] in " \t\r\n;,":
             at += 1
     return documents
+
+
+def _bare(url: str) -> str:
+    """An address without scheme, ``www.``, query and closing slash, to compare what pages write loosely."""
+    bare = re.split(r"[?#]", url, maxsplit=1)[0].rpartition("//")[2]
+    return bare.removeprefix("www.").rstrip("/").lower()
 
 
 def _addresses(node: Node) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from functools import cached_property
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from lxml import etree
 from lxml.html import HtmlElement
@@ -79,10 +79,18 @@ class Page:
         """Return all values of all names."""
         return [value for name in names for value in self.metas.get(name, ()) if value]
 
+    @cached_property
+    def parts(self) -> SplitResult:
+        """The page's URL in parts; empty ones if it is none."""
+        try:
+            return urlsplit(self.url)
+        except ValueError:  # brackets that are no IPv6 address
+            return urlsplit("")
+
     @property
     def host(self) -> str:
         """The host of the page's URL in lower case."""
-        return (urlsplit(self.url).hostname or "").lower()
+        return (self.parts.hostname or "").lower()
 
     @cached_property
     def headings(self) -> list[str]:

@@ -15,7 +15,7 @@ from newsbot.extraction.evidence import JSON_LD, MICRODATA, RULE
 from newsbot.extraction.page import Page
 from newsbot.extraction.selectors import Selected
 from newsbot.extraction.strings import key, looks_like_code, size, squash
-from newsbot.extraction.tidy import tidy
+from newsbot.extraction.tidy import tidy, trim_edges
 
 MAX_TEXT = 500_000
 _SENTENCE = re.compile(r"^.{20,160}?[.!?…](?=\s|$)")
@@ -34,13 +34,13 @@ class Body:
         """One block a line."""
         return join(self.blocks)[:MAX_TEXT]
 
-    def without_title(self, title: str) -> str:
-        """Return the text without a repetition of the headline at its start."""
+    def trimmed(self, title: str, authors: list[str]) -> str:
+        """Return the text without headline, names and date line at its edges; what a rule gave stays as it is."""
         blocks = list(self.blocks)
-        for index, block in enumerate(blocks[:3]):
-            if key(block.text) == key(title) and len(blocks) > 1:
-                del blocks[index]
-                break
+        if self.method == RULE:
+            blocks = blocks[1:] if len(blocks) > 1 and key(blocks[0].text) == key(title) else blocks
+        else:
+            blocks = trim_edges(blocks, title, authors)
         return join(blocks)[:MAX_TEXT]
 
     def first_sentence(self) -> str:

@@ -14,6 +14,8 @@ from newsbot.items import Link, Where
 MAX_TITLE = 400
 
 _SEPARATOR = re.compile(r"\s+[|¦│‖•·»›—–\-:/~]{1,2}\s+|\s*[|│‖]\s*|\s+::\s+|\s*»\s*$|--|_(?=[^_]{2,20}$)|\s*›\s*")
+_TAILED = re.compile(r"\s*(?:[|¦│‖•·»›/]|::|\s[–—\-]\s|:\s[^–—\-])")
+_STRONG = re.compile(r"\s*[|│‖]\s*|\s+(?:::+|»|›|«)\s+")
 _EMPTY = frozenset({"untitled", "home", "index", "document", "без названия", "no title", "new page", "loading", "article", "news"})
 
 
@@ -85,16 +87,16 @@ def title_candidates(page: Page, hint: Link | None) -> Iterator[Candidate[str]]:
     sites = site_names(page)
     raw: list[tuple[str, str, float]] = []
     if page.article is not None:
-        raw.append((first_text(page.article.get("headline")), JSON_LD, 0.86))
+        raw.append((first_text(page.article.get("headline")), JSON_LD, 0.82))
         raw.append((first_text(page.article.get("name")), JSON_LD, 0.7))
-    raw.append((page.meta("og:title"), OPEN_GRAPH, 0.84))
-    raw.extend((text, VISIBLE, 0.82 - 0.1 * index) for index, text in enumerate(page.headings[:3]))
+    raw.append((page.meta("og:title"), OPEN_GRAPH, 0.81))
+    raw.extend((text, VISIBLE, 0.86 - 0.1 * index) for index, text in enumerate(page.headings[:3]))
     raw.extend((item.get("content") or text_of(item, 600), MICRODATA, 0.8) for item in page.items.get("headline", [])[:1])
     raw.append((page.meta("twitter:title"), META, 0.74))
     raw.append((page.meta("citation_title", "dc.title", "parsely-title", "sailthru.title", "title", "cxenseparse:title"), META, 0.72))
     if hint is not None and hint.text and hint.where in (Where.FEED, Where.NEWS_SITEMAP, Where.PUSH):
         raw.append((hint.text, SITEMAP if hint.where is Where.NEWS_SITEMAP else FEED, 0.73))
-    raw.append((page.title_tag, META, 0.5))
+    raw.append((max(_STRONG.split(page.title_tag), key=len), META, 0.5))
     for text, method, confidence in raw:
         title = clean_title(text, sites) if text else ""
         if _usable(title, sites):
@@ -109,21 +111,49 @@ def _usable(title: str, sites: list[str]) -> bool:
 def choose_title(candidates: list[Candidate[str]]) -> Candidate[str] | None:
     """Return the headline that most evidence agrees on.
 
-    Each candidate is supported by those with the same words; one that another one extends (a kicker
-    before it, a cut end) is supported in part.
+    Each candidate is supported by others with the same words, and in part by one that extends it or is
+    cut short. Two things speak against one: another candidate is its beginning up to a separator (then
+    the rest is a section or a site), and a heading that shares no words with the rest (then it heads
+    something else).
     """
     if not candidates:
         return None
     keys = [key(candidate.value) for candidate in candidates]
-    scores = []
-    for index, candidate in enumerate(candidates):
-        support = sum(
-            0.06 if keys[other] == keys[index] else 0.02 if _near(keys[other], keys[index]) else 0.0
-            for other in range(len(candidates))
-            if candidates[other].method != candidate.method
-        )
-        scores.append(candidate.confidence + min(support, 0.15))
+    scores = [
+        candidate.confidence + _support(index, candidates, keys) - _doubt(index, candidates, keys)
+        for index, candidate in enumerate(candidates)
+    ]
     return candidates[max(range(len(candidates)), key=lambda index: scores[index])]
+
+
+def _support(index: int, candidates: list[Candidate[str]], keys: list[str]) -> float:
+    votes = (
+        0.06 if keys[other] == keys[index] else 0.02 if _near(keys[other], keys[index]) else 0.0
+        for other, candidate in enumerate(candidates)
+        if candidate.method != candidates[index].method
+    )
+    return min(sum(votes), 0.15)
+
+
+def _doubt(index: int, candidates: list[Candidate[str]], keys: list[str]) -> float:
+    doubt = 0.0
+    own = candidates[index].value
+    if any(_is_tailed(own, other.value) for other in candidates):
+        doubt += 0.25
+    if candidates[index].method == VISIBLE:
+        mine = set(keys[index].split())
+        others = [set(keys[o].split()) for o, other in enumerate(candidates) if other.method != VISIBLE]
+        if others and not any(len(mine & words) * 2 >= len(mine) for words in others):
+            doubt += 0.3
+    return doubt
+
+
+def _is_tailed(long: str, short: str) -> bool:
+    """True when ``long`` is ``short`` with a separator and a short rest behind it."""
+    if len(short) < 12 or len(long) <= len(short) or not long.startswith(short):
+        return False
+    rest = long[len(short) :]
+    return bool(_TAILED.match(rest)) and len(rest) < 80
 
 
 def _near(one: str, other: str) -> bool:

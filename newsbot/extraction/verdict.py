@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from urllib.parse import parse_qsl, unquote, urlsplit
+from collections.abc import Sequence
+from urllib.parse import SplitResult, parse_qsl, unquote
 
 from lxml import etree
 
-from newsbot.extraction.density import concentration
+from newsbot.extraction.blocks import Block, join
+from newsbot.extraction.density import concentration, headline_links
 from newsbot.extraction.page import Page
 from newsbot.extraction.strings import size
 from newsbot.items import Kind, Link, Where
@@ -16,9 +18,9 @@ from newsbot.rules.schema import Rule
 
 SHORT_WITH_HINT = 60
 """Letters of text that are enough when a feed or a news sitemap calls the page news."""
-SHORT_WITH_METADATA = 140
+SHORT_WITH_METADATA = 110
 """… when the page calls itself an article."""
-SHORT_PLAIN = 350
+SHORT_PLAIN = 250
 """… when nothing speaks for it but its text."""
 LONG = 1200
 
@@ -42,6 +44,7 @@ _LIST_PATH = re.compile(
 )
 _SEARCH_PATH = re.compile(r"/(?:search|poisk|suche|recherche|buscar|ricerca|szukaj)(?:/|\.|$)", re.IGNORECASE)
 _SEARCH_KEYS = frozenset({"q", "s", "query", "search", "text"})
+_SENTENCE_END = re.compile(r"[.!?…。»”\"')]\s*$")
 _REFRESH = etree.XPath("//meta[translate(@http-equiv,'REFSH','refsh')='refresh']/@content")
 
 
@@ -67,8 +70,9 @@ def refuse_page(page: Page, text: str, hint: Link | None) -> str | None:
     return None
 
 
-def refuse_text(page: Page, text: str, rule: Rule | None, hint: Link | None) -> str | None:
+def refuse_text(page: Page, blocks: Sequence[Block], rule: Rule | None, hint: Link | None) -> str | None:
     """Return why the text is no article's: too short, or a list of other articles; else None."""
+    text = join(blocks)
     length = size(text)
     expected = is_strong(hint) or (rule is not None and classify(rule, page.url).kind is Kind.ARTICLE)
     own = page.nodes.own is not None
@@ -76,25 +80,30 @@ def refuse_text(page: Page, text: str, rule: Rule | None, hint: Link | None) -> 
     if not text.strip():
         return "no_text"
     if length < (SHORT_WITH_HINT if expected else SHORT_WITH_METADATA if named else SHORT_PLAIN):
-        return "front_page" if _is_front(page.url) and not expected else "too_short"
-    if expected or (own and not _is_front(page.url)):
+        return "front_page" if _is_front(page.parts) and not expected else "too_short"
+    if expected or (own and not _is_front(page.parts)):
         return None
-    return _listing(page, length, named=named)
+    return _listing(page, blocks, length, named=named)
 
 
-def _listing(page: Page, length: int, *, named: bool) -> str | None:
-    path = unquote(urlsplit(page.url).path)
-    declared = page.nodes.has_list_type()
-    suspected = declared or bool(_TAG_PATH.search(path) or _LIST_PATH.search(path)) or _is_search(page.url) or _is_front(page.url)
+def _listing(page: Page, blocks: Sequence[Block], length: int, *, named: bool) -> str | None:
+    """A front shows many headlines that are links, and little prose in one place."""
+    path = unquote(page.parts.path)
+    front, search = _is_front(page.parts), _is_search(page.parts)
+    suspected = page.nodes.has_list_type() or bool(_TAG_PATH.search(path) or _LIST_PATH.search(path)) or search or front
+    paragraphs = sum(1 for block in blocks if len(block.text) >= 100 and _SENTENCE_END.search(block.text))
+    headlines = headline_links(page.tree)
+    if headlines < (4 if suspected else 10) or headlines < paragraphs * (3 if named else 2):
+        return None
     prose, share = concentration(page.tree, length)
     least = 0.6 if suspected else 0.2 if named else 0.3
     if share >= least and prose >= (LONG / 2 if suspected else 200):
         return None
-    if _is_search(page.url):
+    if search:
         return "search_results"
     if _TAG_PATH.search(path):
         return "tag_page"
-    return "front_page" if _is_front(page.url) else "section_front"
+    return "front_page" if front else "section_front"
 
 
 def _calls_itself(page: Page) -> bool:
@@ -107,13 +116,11 @@ def _is_stub(page: Page) -> bool:
     return any(re.match(r"\s{0,9}[0-5]\s{0,9}[;,]\s{0,9}url", str(value), re.IGNORECASE) for value in content[:3])
 
 
-def _is_front(url: str) -> bool:
-    parts = urlsplit(url)
+def _is_front(parts: SplitResult) -> bool:
     return parts.path.strip("/").lower() in ("", "index.html", "index.php", "index.htm", "home") and not parts.query
 
 
-def _is_search(url: str) -> bool:
-    parts = urlsplit(url)
+def _is_search(parts: SplitResult) -> bool:
     if _SEARCH_PATH.search(parts.path):
         return True
     return len(parts.path) <= 1 and any(name in _SEARCH_KEYS for name, _ in parse_qsl(parts.query[:500]))
