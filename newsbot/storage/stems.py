@@ -58,15 +58,13 @@ def asked_stems(text: str) -> list[tuple[str, ...]]:
 
 def _asked(word: str) -> tuple[str, ...]:
     first = stem(word)
-    if not _CONSONANT_END.search(first):
-        return (first,) if first else ()
     bare = "".join(character for character in fold(word) if character.isalnum())
-    if bare != first and stem(f"{bare}а") == bare:  # Киев: the other forms have it as their stem
+    if bare != first and _CONSONANT_END.search(bare):  # Киев: the other forms have it as their stem
         return (first, bare)
     second = stem(first)
-    if second != first and stem(f"{first}а") == first:  # Киеве: the bare form was cut further
+    if second != first and _CONSONANT_END.search(first):  # Киеве: the bare form was cut further
         return (first, second)
-    return (first,)
+    return (first,) if first else ()
 
 
 def _spaced(text: str) -> str:

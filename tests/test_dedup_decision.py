@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+from itertools import permutations
+
+import pytest
+
+from newsbot.dedup.decision import (
+    Decision,
+    Neighbour,
+    Relation,
+    decide,
+    different_news,
+    numbers_in,
+    story_id,
+)
+from newsbot.dedup.index import Near
+
+URL = "https://a.org/new"
+NONE: frozenset[str] = frozenset()
+
+
+def neighbour(
+    similarity: float, source: str = "b.org", numbers: str | None = None, story: str | None = "story"
+) -> Neighbour:
+    near = Near(f"https://{source}/{similarity}", source, similarity)
+    return Neighbour(near, story, None if numbers is None else numbers_in(numbers))
+
+
+def test_a_text_like_no_other_begins_a_story() -> None:
+    alone = Decision(story_id(URL), Relation.NEW)
+    assert decide(URL, "a.org", NONE, []) == alone
+    assert decide(URL, "a.org", NONE, [neighbour(0.49)]) == alone
+
+
+def test_the_id_of_a_story_never_changes() -> None:
+    assert story_id("https://example.org/a") == "4b757696086a596d9e6cd15e49dcf4a9"
+
+
+@pytest.mark.parametrize("similarity", [0.5, 0.7, 1.0])
+def test_a_like_text_elsewhere_is_a_member(similarity: float) -> None:
+    assert decide(URL, "a.org", NONE, [neighbour(similarity)]) == Decision(
+        "story", Relation.MEMBER, None, similarity
+    )
+
+
+def test_almost_the_same_text_of_the_source_is_a_near_duplicate() -> None:
+    assert decide(URL, "a.org", NONE, [neighbour(0.89, "a.org")]).relation is Relation.MEMBER
+    found = decide(URL, "a.org", NONE, [neighbour(0.93, "a.org"), neighbour(0.97, "b.org", story="best")])
+    assert found == Decision("best", Relation.NEAR_DUPLICATE, "https://a.org/0.93", 0.93)
+
+
+def test_a_neighbour_without_a_story_begins_one() -> None:
+    found = decide(URL, "a.org", NONE, [neighbour(0.8, story=None)])
+    assert found.story == story_id("https://b.org/0.8")
+
+
+def test_the_order_of_neighbours_makes_no_difference() -> None:
+    near = [
+        neighbour(0.95, "a.org", "1 2", "s1"),
+        neighbour(0.95, "c.org", None, "s2"),
+        neighbour(0.95, "b.org", "7", "s3"),
+        neighbour(0.6, "a.org", None, "s4"),
+    ]
+    found = {decide(URL, "a.org", numbers_in("1 2 3"), order) for order in permutations(near)}
+    assert found == {Decision("s1", Relation.NEAR_DUPLICATE, "https://a.org/0.95", 0.95)}
+
+
+def test_a_template_with_other_numbers_is_other_news() -> None:
+    weather = "Завтра в городе {} градусов, ветер {} м/с, давление {} мм."
+    today, tomorrow = weather.format(12, 3, 745), weather.format(-5, 7, 760)
+    alone = Decision(story_id(URL), Relation.NEW)
+    assert decide(URL, "a.org", numbers_in(today), [neighbour(0.95, "a.org", tomorrow)]) == alone
+    elsewhere = decide(URL, "a.org", numbers_in(today), [neighbour(0.95, "b.org", tomorrow)])
+    assert elsewhere.relation is Relation.MEMBER  # the guard is for templates of one source
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "different"),
+    [
+        ("", "", False),
+        ("5 человек", "", False),
+        ("5", "5", False),
+        ("5", "6", True),
+        ("1 2 3 4", "1 2", False),  # abridged
+        ("1 2 3 4", "1 2 8 9", False),
+        ("1 2 3 4", "1 7 8 9", True),
+        ("3,5 %", "3,5", False),
+        ("10:30", "10:40", True),
+    ],
+)
+def test_the_number_guard(one: str, other: str, different: bool) -> None:
+    assert different_news(numbers_in(one), numbers_in(other)) is different
+    assert different_news(numbers_in(other), numbers_in(one)) is different
+
+
+def test_numbers_are_read_as_written_and_bounded() -> None:
+    assert numbers_in("В 10:30 — 3,5 % и 1.000.000, итого 7. Дом 5а") == {
+        "10:30",
+        "3,5",
+        "1.000.000",
+        "7",
+        "5",
+    }
+    assert len(numbers_in(" ".join(map(str, range(5000))))) == 1000
+    assert len(numbers_in("1" * 3_000_000)) == 1
