@@ -46,7 +46,7 @@ def as_article(paper: Paper) -> Article:
     return Article(
         url=paper.url,
         canonical_url=paper.url,
-        source=paper.host.domain,
+        source=paper.host.source,
         title=paper.story.title,
         text=paper.story.text,
         published_at=paper.published.replace(microsecond=0),

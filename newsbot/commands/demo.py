@@ -27,6 +27,9 @@ from newsbot.terminal import Column
 STATE_FILE = "demo.json"
 SITE_FOLDER = "demo-site"
 SHOWN_FAULTS = 10
+STDERR = 2
+"""The descriptor that takes the crawl's own output when stdout is for JSON."""
+CRAWL = (sys.executable, "-m", "scrapy", "crawl", "news")
 
 
 def demo(call: Call) -> int:
@@ -91,9 +94,8 @@ def _crawl(server: DemoServer, folder: Path, *, as_json: bool) -> int:
     environment = {**os.environ, **server.crawl_environment, "NEWSBOT_DATA": str(folder)}
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "REDIS_URL", "MONGO_URI"):
         environment.pop(name, None)  # the demo keeps to itself
-    command = [sys.executable, "-m", "scrapy", "crawl", "news"]
     process = subprocess.Popen(  # noqa: S603  # nothing in the command comes from outside
-        command, env=environment, stdout=sys.stderr if as_json else None
+        CRAWL, env=environment, stdout=STDERR if as_json else None
     )
     try:
         return process.wait()

@@ -44,7 +44,7 @@ class Host:
     name: str
     """The host as the site writes it; may be an internationalised name."""
     domain: str
-    """What its rule is called, and the source of its articles."""
+    """What its rule file says."""
     title: str
     languages: Sequence[str]
     share: float
@@ -71,6 +71,11 @@ class Host:
     def ascii(self) -> str:
         """The host as it stands in requests."""
         return self.name.encode("idna").decode("ascii")
+
+    @property
+    def source(self) -> str:
+        """The source of its articles: the rule's domain in ASCII form."""
+        return self.domain.encode("idna").decode("ascii")
 
     @property
     def base(self) -> str:

@@ -23,7 +23,7 @@ class Expected:
     language: str
     host: str
     source: str
-    """The domain of the rule."""
+    """The domain of the rule, in ASCII form."""
     first_line: str
     words: int
     published: str
@@ -83,7 +83,7 @@ def _expected(paper: Paper) -> Expected:
         title=paper.story.title,
         language=paper.story.language,
         host=paper.host.name,
-        source=paper.host.domain,
+        source=paper.host.source,
         first_line=paper.story.paragraphs[0],
         words=len(paper.story.text.split()),
         published=iso(paper.published) or "",

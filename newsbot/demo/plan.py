@@ -168,7 +168,8 @@ class _Planner:
         """Publication times: within two days, but an archive's older part on few days of many months."""
         fresh = count if host is not ARCHIVE else count // 3
         now = self.plan.now
-        moments = [now - timedelta(days=FRESH_DAYS * (index + 0.5) / fresh) for index in range(fresh)]
+        step = FRESH_DAYS * 24 * 60 / fresh  # whole minutes: pages show no seconds
+        moments = [now - timedelta(minutes=int(step * (index + 0.5))) for index in range(fresh)]
         days = max(1, (count - fresh) // 4)
         for index in range(count - fresh):
             back = 40 + (index % days) * 600 // days
