@@ -16,12 +16,15 @@ from typing import Literal, TextIO
 from rich import box
 from rich.cells import cell_len
 from rich.console import Console
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from newsbot.clock import utc
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+READABLE = 24
+"""Characters that a wide column needs; with less it goes below its row."""
 _BLANK = re.compile(r"[\s\u2028\u2029]+")
 
 
@@ -55,29 +58,56 @@ def make_console(stream: TextIO | None = None) -> Console:
 def print_table(console: Console, columns: Sequence[Column], rows: Iterable[Sequence[object]]) -> None:
     """Print a table the way the console's stream wants it (see the module's text)."""
     cells = [[one_line(value) for value in row] for row in rows]
-    if console.is_terminal:
-        console.print(rich_table(columns, cells))
-    else:
+    if not console.is_terminal:
         for line in plain_table(columns, cells):
             console.file.write(line + "\n")
+    elif _fits(console.width, columns, cells):
+        console.print(_rich_table(columns, cells))
+    else:
+        _print_stacked(console, columns, cells)
 
 
-def rich_table(
-    columns: Sequence[Column], rows: Iterable[Sequence[object]], *, title: str | None = None
-) -> Table:
+def _fits(width: int, columns: Sequence[Column], cells: Sequence[Sequence[str]]) -> bool:
+    """Return True if the wide columns keep enough room to be read beside the others."""
+    longest = [max((cell_len(row[at]) for row in cells), default=0) for at in range(len(columns))]
+    needed = [
+        min(long, READABLE) if column.wide else max(long, *map(cell_len, column.title.split()))
+        for column, long in zip(columns, longest, strict=True)
+    ]
+    return sum(needed) + 2 * (len(columns) - 1) <= width
+
+
+def _rich_table(columns: Sequence[Column], cells: Sequence[Sequence[str]]) -> Table:
     """Return the table for a terminal; long words such as URLs fold, nothing is cut."""
-    table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", pad_edge=False, show_edge=False)
-    for column in columns:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
+    for at, column in enumerate(columns):
+        longest = max((cell_len(row[at]) for row in cells), default=0)
+        narrow = not column.wide and longest < cell_len(column.title)
         table.add_column(
-            column.title,
+            column.title.replace(" ", "\n") if narrow else column.title,
             justify=column.align,
             overflow="fold",
             no_wrap=not column.wide,
-            ratio=1 if column.wide else None,
         )
-    for row in rows:
-        table.add_row(*(Text(one_line(value)) for value in row))
+    for row in cells:
+        table.add_row(*map(Text, row))
     return table
+
+
+def _print_stacked(console: Console, columns: Sequence[Column], cells: Sequence[Sequence[str]]) -> None:
+    """Print the wide columns of each row below it, one a line: too little room beside the others."""
+    narrow = [at for at, column in enumerate(columns) if not column.wide]
+    wide = [at for at, column in enumerate(columns) if column.wide]
+    header, *lines = plain_table(
+        [columns[at] for at in narrow], [[row[at] for at in narrow] for row in cells]
+    )
+    console.print(Text(header, style="bold", overflow="fold"))
+    for line, row in zip(lines, cells, strict=True):
+        console.print(Text(line, overflow="fold"))
+        for at in wide:
+            if row[at]:
+                text = Text.assemble((f"{columns[at].title}: ", "dim"), row[at], overflow="fold")
+                console.print(Padding(text, (0, 0, 0, 4)))
 
 
 def plain_table(columns: Sequence[Column], rows: Sequence[Sequence[object]]) -> list[str]:

@@ -85,7 +85,7 @@ def test_show_says_which_method_gave_what(place: Place) -> None:
     assert answer.code == 0
     assert "Harbour closed until autumn  [json-ld]" in answer.out
     assert "The harbour stays closed." in answer.out
-    assert "version             2" in answer.out
+    assert "version              2" in answer.out
 
 
 def test_show_knows_the_query_keys_that_the_rule_drops(place: Place) -> None:

@@ -28,8 +28,28 @@ def test_a_pipe_gets_whole_rows_without_colour() -> None:
     assert lines[2].split() == ["1234", "y"]
 
 
+def test_a_narrow_terminal_gets_wide_cells_below_their_row() -> None:
+    text = re.sub(r"\x1b\[\d*m", "", shown(terminal(width=40)))
+    lines = text.splitlines()
+    assert [line.strip() for line in lines[:3]] == ["n", "5", "title: [red]Title :smile: with lines"]
+    assert lines[3].strip() == "url:"
+    assert lines[4].startswith("    https://example.org/xxx")
+    assert text.count("x") >= 200
+    assert all(len(line) <= 40 for line in lines)
+    assert "None" not in text
+
+
+def test_long_headings_over_short_cells_take_two_lines() -> None:
+    console = terminal()
+    print_table(console, (Column("next poll of it", "right"), Column("b")), [("1", "2")])
+    assert isinstance(console.file, io.StringIO)
+    plain = re.sub(r"\x1b\[\d*m", "", console.file.getvalue())
+    assert [line.split() for line in plain.splitlines()[:4]] == [["next"], ["poll"], ["of"], ["it", "b"]]
+
+
 def terminal(**options: object) -> Console:
-    return Console(file=io.StringIO(), force_terminal=True, width=60, highlight=False, **options)  # type: ignore[arg-type]
+    given = {"file": io.StringIO(), "force_terminal": True, "width": 60, "highlight": False} | options
+    return Console(**given)  # type: ignore[arg-type]
 
 
 def test_a_terminal_gets_wrapped_cells_with_nothing_cut() -> None:

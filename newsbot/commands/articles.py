@@ -57,8 +57,8 @@ def show(call: Call) -> int:
         if name not in ("text", "extraction") and value not in (None, [], ""):
             method = article.extraction.get(name)
             shown = ", ".join(value) if isinstance(value, list) else value
-            call.text(f"{name:<20}{shown}" + (f"  [{method}]" if method else ""))
-    call.text(f"{'text by':<20}{article.extraction.get('text', '-')}, {len(article.text)} characters")
+            call.text(f"{name:<21}{shown}" + (f"  [{method}]" if method else ""))
+    call.text(f"{'text by':<21}{article.extraction.get('text', '-')}, {len(article.text)} characters")
     call.text("\n" + article.text)
     for one in versions or ():
         call.text(f"\n--- version {one.version}, fetched {iso(one.fetched_at)}: {one.title}\n\n{one.text}")

@@ -30,7 +30,7 @@ SITE_COLUMNS = (
     Column("duplicates", "right"),
     Column("unchanged", "right"),
     Column("errors", "right"),
-    Column("last error"),
+    Column("last error", wide=True),
     Column("sources", wide=True),
 )
 SOURCE_COLUMNS = (
@@ -41,7 +41,7 @@ SOURCE_COLUMNS = (
     Column("last new", "right"),
     Column("last poll", "right"),
     Column("next poll", "right"),
-    Column("health"),
+    Column("health", wide=True),
     Column("source", wide=True),
 )
 
