@@ -47,7 +47,7 @@ def rules_folder(settings: SettingsLike) -> Path | Traversable:
     project = Path(__file__).resolve().parent.parent
     if (project / "scrapy.cfg").exists():
         return project / "rules"
-    return files("newsbot.site_rules")
+    return files("newsbot") / "site_rules"
 
 
 def open_rules(settings: SettingsLike) -> RuleSet:

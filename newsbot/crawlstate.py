@@ -25,6 +25,7 @@ from newsbot.rules import RuleSet
 from newsbot.rules.schema import Rule
 from newsbot.spiders.arguments import Arguments
 from newsbot.storage.base import Storage
+from newsbot.trials import ListTrials
 
 _states: WeakKeyDictionary[Crawler, CrawlState] = WeakKeyDictionary()
 
@@ -52,6 +53,7 @@ class CrawlState:
         """Hosts whose politeness this crawl has told the frontier."""
         self.with_sources: set[str] = set()
         """Domains for which a feed or sitemap is known."""
+        self.list_trials = ListTrials()
         self._domain_of_host: dict[str, str] = {}
         self._scope = check_scope(settings, self.rules, arguments)
         self._throwaway: tempfile.TemporaryDirectory[str] | None = None

@@ -14,11 +14,10 @@ from newsbot.crawlstate import CrawlState
 from newsbot.frontier.base import Added, Entry
 from newsbot.items import Kind, Link, PageRecord, Where
 from newsbot.queueing import entry_for, page_for
-from newsbot.ranking import Judgement, is_onsite, judge
+from newsbot.ranking import SOURCE_PRIORITY, Judgement, is_onsite, judge
 from newsbot.rules.schema import Follow, Rule
 from newsbot.visit import Found, Visit
 
-SOURCE_PRIORITY = {Kind.FEED: 90.0, Kind.SITEMAP: 80.0, Kind.SECTION: 70.0}
 ASKED_PRIORITY = 100.0
 NAMED = (Where.SEED, Where.ARGUMENT, Where.PUSH)
 """A person or a rule gave these: they are not judged, only read."""
@@ -37,6 +36,10 @@ def queue_found(state: CrawlState, found: Found, visit: Visit | None = None) -> 
     """Judge and queue links; return how many were not known before."""
     with state.timed("judge"):
         batch = judge_found(state, found, visit)
+        _weigh_lists(state, batch, visit)
+    state.count("links/found", len(found.links))
+    for reason, number in batch.rejected.items():
+        state.count(f"links/rejected/{reason}", number)
     with state.timed("queue"):
         return _queue(state, batch, force=found.force)
 
@@ -63,9 +66,6 @@ def judge_found(state: CrawlState, found: Found, visit: Visit | None) -> Batch:
         if entry.fingerprint not in batch.entries:
             batch.entries[entry.fingerprint] = entry
             batch.pages.append(page_for(entry, now))
-    state.count("links/found", len(found.links))
-    for reason, number in batch.rejected.items():
-        state.count(f"links/rejected/{reason}", number)
     return batch
 
 
@@ -89,6 +89,37 @@ def _queue(state: CrawlState, batch: Batch, *, force: bool) -> int:
         if entry.kind in (Kind.FEED, Kind.SITEMAP):
             state.with_sources.add(entry.data["source"])
     return new
+
+
+def _weigh_lists(state: CrawlState, batch: Batch, visit: Visit | None) -> None:
+    """Keep lists that nobody vouches for only while lists like them yield articles: a calendar has no end.
+
+    Home pages and patterns of the rule are exempt; a page seen before must yield unknown articles.
+    """
+    fruitful = visit is None or visit.kind is not Kind.SECTION or visit.lease.entry.depth == 0
+    if visit is not None and not fruitful:
+        fruitful = _yields_articles(state, batch, visit)
+        if _needs_trial(visit.lease.entry):
+            state.list_trials.tell(visit.rule.domain, visit.lease.entry.url, fruitful=fruitful)
+    for key, entry in list(batch.entries.items()):
+        if not _needs_trial(entry) or entry.data.get("force"):
+            continue
+        if not (fruitful and state.list_trials.may_try(entry.data["source"], entry.url)):
+            del batch.entries[key]
+            batch.rejected["barren_list"] += 1
+    batch.pages = [page for page in batch.pages if page.fingerprint in batch.entries]
+
+
+def _needs_trial(entry: Entry) -> bool:
+    return entry.kind is Kind.SECTION and entry.data["why"] == "list"
+
+
+def _yields_articles(state: CrawlState, batch: Batch, visit: Visit) -> bool:
+    articles = [key for key, entry in batch.entries.items() if entry.kind is Kind.ARTICLE]
+    if visit.record is not None and visit.record.last_full_fetch is not None:
+        known = state.frontier.known(articles)
+        return any(key not in known for key in articles)
+    return bool(articles)
 
 
 def _rule_of(state: CrawlState, link: Link, visit: Visit | None) -> Rule:

@@ -40,7 +40,7 @@ NEWSBOT_SOURCE_MAXSIZE = 50 * 2**20
 REDIRECT_MAX_TIMES = 8
 REDIRECT_PRIORITY_ADJUST = 0
 NEWSBOT_ALLOW_PRIVATE = os.environ.get("NEWSBOT_ALLOW_PRIVATE", "") in ("1", "true", "yes")
-DNS_RESOLVER = "newsbot.resolver.GuardedResolver"
+TWISTED_DNS_RESOLVER = "newsbot.resolver.GuardedResolver"
 
 # --- frontier
 SCHEDULER = "newsbot.scheduler.FrontierScheduler"

@@ -32,12 +32,6 @@ BAD_ENDS = ("data_unavailable", "disk_full", "start_error")
 class Command(crawl.Command):
     """Exit codes: 0 done, 1 a fault that somebody can put right, 2 wrong usage."""
 
-    def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
-        """Take the options; keep quiet what Scrapy says of its own set-up."""
-        super().process_options(args, opts)
-        for name, level in CHATTER.items():
-            logging.getLogger(name).setLevel(level)
-
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         """Check rules, arguments and data file, then crawl."""
         try:
@@ -49,6 +43,8 @@ class Command(crawl.Command):
             self.exitcode = _complain(str(error), FAULT)
             return
         assert self.crawler_process is not None
+        for name, level in CHATTER.items():
+            logging.getLogger(name).setLevel(level)
         crawler = self._create_crawler(args[0])
         self.crawler_process.crawl(crawler, **opts.spargs)
         self.crawler_process.start()

@@ -14,7 +14,7 @@ from w3lib.encoding import http_content_type_encoding
 from newsbot.causes import cause_of_status
 from newsbot.clock import utc
 from newsbot.crawlstate import CrawlState
-from newsbot.discovery.autodiscovery import find_sources
+from newsbot.discovery.autodiscovery import find_sections, find_sources
 from newsbot.discovery.errors import FeedError, SitemapError
 from newsbot.discovery.feeds import parse_feed
 from newsbot.discovery.sections import find_links
@@ -130,7 +130,8 @@ def _read_section(state: CrawlState, response: Response, visit: Visit) -> Iterat
     if tree is None:
         return
     if visit.data.get("where") in (Where.SEED, Where.ARGUMENT) and not visit.rule.has_sources:
-        yield Found(links=tuple(find_sources(tree, response.url)), referrer=response.url, depth=0)
+        named = (*find_sources(tree, response.url), *find_sections(tree, response.url, visit.rule))
+        yield Found(links=named, referrer=response.url, depth=1)
     yield _links(state, tree, response, visit)
 
 

@@ -1,0 +1,60 @@
+"""Lists of a shape nobody vouches for are tried one at a time, until one of them yields articles.
+
+A site links hundreds of calendar days, tag lists and archive months. One look at a list of each shape
+tells whether the others are worth their downloads.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+MAX_SHAPES = 50_000
+BARREN_ENOUGH = 2
+"""Barren lists of a shape, with no fruitful one, after which the shape is left alone in this crawl."""
+
+_NUMBER = re.compile(r"\d+")
+
+
+@dataclass(slots=True)
+class _Trial:
+    waiting: str | None = None
+    """The list under trial."""
+    barren: int = 0
+    fruitful: bool = False
+
+
+class ListTrials:
+    """What this crawl has learned of lists, by site and shape."""
+
+    def __init__(self) -> None:
+        self._trials: dict[tuple[str, str], _Trial] = {}
+
+    def may_try(self, domain: str, url: str) -> bool:
+        """Return True if a list may be queued; it is then under trial until :meth:`tell`."""
+        trial = self._trial(domain, url)
+        if trial.fruitful or trial.waiting == url:
+            return True
+        if trial.waiting is not None or trial.barren >= BARREN_ENOUGH:
+            return False
+        trial.waiting = url
+        return True
+
+    def tell(self, domain: str, url: str, *, fruitful: bool) -> None:
+        """Record whether a list held links to articles."""
+        trial = self._trial(domain, url)
+        trial.waiting = None
+        trial.fruitful = trial.fruitful or fruitful
+        trial.barren += not fruitful
+
+    def _trial(self, domain: str, url: str) -> _Trial:
+        key = (domain, shape_of(url))
+        if key not in self._trials and len(self._trials) >= MAX_SHAPES:
+            self._trials.clear()
+        return self._trials.setdefault(key, _Trial())
+
+
+def shape_of(url: str) -> str:
+    """Return path and query with each number as ``#``: what the days of one calendar share."""
+    rest = url.partition("://")[2]
+    return _NUMBER.sub("#", rest.partition("/")[2])

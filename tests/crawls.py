@@ -1,0 +1,154 @@
+"""Whole crawls in tests: the real command in a process of its own, on a local web behind a proxy."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from newsbot.demo.loopback import LoopbackServer
+from newsbot.items import Article, PageRecord
+from newsbot.storage.sqlite import SqliteStorage
+from newsbot.urls import canonicalize, fingerprint
+
+ROOT = Path(__file__).resolve().parent.parent
+
+DEFAULTS = "delay: 0\nconcurrency: 8\ninterval: {feed: 10m, sitemap: 10m, section: 10m, article: 30d}\n"
+
+SENTENCES = (
+    "The council met on {n} in the old town hall and talked about the bridge over the river for hours.",
+    "Residents of street number {n} had asked for it since the spring, when the water rose again.",
+    "An engineer from the county, who counted {n} cracks, said that the work could not wait any longer.",
+    "The money, {n} thousand in all, is to come from the reserve for roads and from a loan of the bank.",
+    "A vote is planned for day {n} of the session, after the public hearing has been closed.",
+)
+
+
+def article_html(number: int, *, title: str | None = None, extra: str = "", head: str = "") -> str:
+    """Return an article page whose text differs from every other number's."""
+    words = [f"item{number * 7919 + step}" for step in range(30)]
+    paragraphs = [sentence.format(n=number * 31 + step) for step, sentence in enumerate(SENTENCES)]
+    body = "".join(f"<p>{text} {' '.join(words[i::5])}.</p>" for i, text in enumerate(paragraphs))
+    title = title or f"Council story number {number} about the bridge"
+    return (
+        f"<html lang='en'><head><title>{title}</title><meta property='og:type' content='article'>{head}</head>"
+        f"<body><article><h1>{title}</h1><time datetime='2026-11-20T08:00:00Z'></time>{body}</article>{extra}"
+        f"</body></html>"
+    )
+
+
+def feed_xml(urls: list[str]) -> str:
+    """Return an RSS feed of those URLs."""
+    items = "".join(
+        f"<item><title>Council story {n} about the bridge</title><link>{url.replace('&', '&amp;')}</link></item>"
+        for n, url in enumerate(urls)
+    )
+    return f'<?xml version="1.0"?><rss version="2.0"><channel><title>t</title>{items}</channel></rss>'
+
+
+@dataclass
+class Crawl:
+    """One finished crawl."""
+
+    code: int
+    out: str
+    err: str
+    stats: dict[str, object]
+
+    def stat(self, name: str) -> float:
+        """Return the stat ``newsbot/<name>``, 0 if it was never counted."""
+        return float(str(self.stats.get(f"newsbot/{name}", 0)))
+
+
+class World:
+    """A data folder, a rules folder, and the web that a crawl sees."""
+
+    def __init__(self, folder: Path, web: LoopbackServer | None) -> None:
+        self.data = folder / "data"
+        self.rules = folder / "rules"
+        self.rules.mkdir(exist_ok=True)
+        self.web = web
+        self.rule("_defaults", DEFAULTS)
+
+    def rule(self, name: str, text: str = "") -> None:
+        """Write a rule file; without a text the shortest one."""
+        (self.rules / f"{name}.yaml").write_text(text or f"domain: {name}\n", encoding="utf8")
+
+    def environment(self, **more: str) -> dict[str, str]:
+        """Return the environment of a crawl in this world."""
+        proxies = self.web.environment if self.web is not None else {}
+        kept = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.lower().endswith("_proxy")
+            and name not in ("REDIS_URL", "MONGO_URI", "NEWSBOT_CONTACT")
+        }
+        own = {
+            "NEWSBOT_DATA": str(self.data),
+            "NEWSBOT_RULES": str(self.rules),
+            "NEWSBOT_RETRY_SCALE": "0.05",
+        }
+        return {**kept, **proxies, **own, "NEWSBOT_STATS_FILE": "", **more}
+
+    def command(self, *arguments: str) -> list[str]:
+        """Return the command line of a crawl."""
+        return [sys.executable, "-W", "error::ResourceWarning", "-m", "scrapy", "crawl", "news", *arguments]
+
+    def start(self, *arguments: str, **environment: str) -> subprocess.Popen[str]:
+        """Start a crawl and return its process."""
+        return subprocess.Popen(
+            self.command(*arguments),
+            cwd=ROOT,
+            env=self.environment(**environment),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def crawl(self, *arguments: str, timeout: float = 120, **environment: str) -> Crawl:
+        """Run a crawl to its end."""
+        stats = self.data.parent / "stats.json"
+        stats.unlink(missing_ok=True)
+        process = self.start("-s", f"NEWSBOT_STATS_FILE={stats}", *arguments, **environment)
+        try:
+            out, err = process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            out, err = process.communicate()
+            raise AssertionError(f"the crawl did not end within {timeout} s:\n{err[-4000:]}") from None
+        counted = json.loads(stats.read_text(encoding="utf8")) if stats.exists() else {}
+        return Crawl(process.returncode, out, err, counted)
+
+    @contextmanager
+    def storage(self) -> Iterator[SqliteStorage]:
+        """Open the storage."""
+        storage = SqliteStorage(self.data / "newsbot.db")
+        try:
+            yield storage
+        finally:
+            storage.close()
+
+    def articles(self) -> list[Article]:
+        """Return all stored articles."""
+        with self.storage() as storage:
+            return list(storage.iter_articles())
+
+    def urls(self) -> list[str]:
+        """Return the canonical URLs of all stored articles, sorted."""
+        return sorted(article.canonical_url for article in self.articles())
+
+    def page(self, url: str) -> PageRecord | None:
+        """Return the page record of a URL."""
+        key = fingerprint(canonicalize(url))
+        with self.storage() as storage:
+            return storage.pages([key]).get(key)
+
+    def events(self, url: str) -> list[Mapping[str, object]]:
+        """Return what happened to a URL, in order."""
+        page = self.page(url)
+        return page.history if page is not None else []
