@@ -19,8 +19,8 @@ import pytest
 
 from newsbot.demo.check import COLUMNS, compare
 from newsbot.demo.figures import count_log
-from newsbot.demo.loopback import Record
 from newsbot.demo.manifest import TRACKING, Manifest, load_manifest, make_manifest
+from newsbot.demo.messages import Record
 from newsbot.demo.noise import noise_links
 from newsbot.demo.plan import MIN_ARTICLES, Paper, Plan, make_plan
 from newsbot.demo.rulefiles import write_rules

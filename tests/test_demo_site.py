@@ -4,51 +4,22 @@ from __future__ import annotations
 
 import gzip
 import itertools
-import json
 import re
 from collections import deque
-from datetime import UTC, datetime
-from typing import Any
 from urllib.parse import urljoin, urlsplit
-from urllib.robotparser import RobotFileParser
 
 import lxml.etree
 import lxml.html
 import pytest
 
-from newsbot.demo.hosts import ARCHIVE, HERALD, HOSTS, Host
-from newsbot.demo.loopback import Answer, Request
+from newsbot.demo.hosts import ARCHIVE, HOSTS, Host
 from newsbot.demo.manifest import Manifest, make_manifest
 from newsbot.demo.noise import PER_ARTICLE
 from newsbot.demo.plan import MAX_ARTICLES, MIN_ARTICLES, Way, make_plan
 from newsbot.demo.web import DemoWeb
+from tests.demo_client import NOW, SIZE, Client, links_of
 
-NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
-SIZE = 150
 MAX_DEPTH = 5
-
-
-class Client:
-    """Asks the demo without a network, as the server's thread would."""
-
-    def __init__(self, web: DemoWeb) -> None:
-        self.web = web
-
-    def once(self, url: str, **headers: str) -> Answer:
-        parts = urlsplit(url)
-        path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        return self.web(Request("GET", parts.netloc.encode("idna").decode(), path, headers))
-
-    def get(self, url: str) -> Answer:
-        """Fetch with one retry, because some pages fail at first."""
-        first = self.once(url)
-        broken = first.status >= 500 or first.hang_up or first.cut is not None
-        return self.once(url) if broken else first
-
-    def tree(self, url: str) -> Any:
-        host = urlsplit(url).netloc
-        charset = next(host_.charset for host_ in HOSTS if host_.name == host)
-        return lxml.html.document_fromstring(self.get(url).body.decode(charset))
 
 
 @pytest.fixture(scope="module")
@@ -202,17 +173,6 @@ def test_unknown_addresses_and_hosts(client: Client) -> None:
 # --- ways to the articles
 
 
-def find(body: bytes, xpath: str) -> list[str]:
-    """Return the strings that an XPath finds in well-formed XML."""
-    found: Any = lxml.etree.fromstring(body).xpath(xpath)
-    return [str(text) for text in found]
-
-
-def links_of(client: Client, url: str) -> set[str]:
-    tree = client.tree(url)
-    return {urljoin(url, href) for href in tree.xpath("//a/@href")}
-
-
 def plain(url: str) -> str:
     return re.sub(r"\?(sid|utm_source)=.*", "", url)
 
@@ -285,162 +245,3 @@ def test_the_calendar_has_no_end(client: Client) -> None:
         assert client.once(url).kind == "calendar"
         url = urljoin(url, client.tree(url).xpath("//a[contains(., 'after')]/@href")[0])
     assert url.endswith("/events/2029/05/")
-
-
-# --- feeds and sitemaps
-
-
-def feed_links(client: Client, url: str) -> list[str]:
-    body = client.get(url).body
-    items = "//*[local-name()='item']/*[local-name()='link']/text()"
-    entries = "//*[local-name()='entry']/*[local-name()='link']/@href"
-    return find(body, f"{items} | {entries}")
-
-
-@pytest.mark.parametrize(
-    "url",
-    [
-        "http://gazeta.demo.example/rss.xml",
-        "http://www.herald.demo.example/feed/atom.xml",
-        "http://новости.demo.example/rss/rdf.xml",
-    ],
-)
-def test_feeds_are_well_formed_and_lead_to_articles(client: Client, url: str) -> None:
-    links = feed_links(client, url)
-    assert len(links) > 10
-    assert {client.get(link).kind for link in links} == {"article"}
-
-
-def test_feeds_carry_tracking_parameters_and_ascii_hosts(client: Client) -> None:
-    assert "utm_source=" in feed_links(client, "http://gazeta.demo.example/rss.xml")[0]
-    assert feed_links(client, "http://новости.demo.example/rss/rdf.xml")[0].startswith("http://xn--")
-
-
-def test_the_agency_has_a_json_feed_a_careless_one_an_empty_one_and_one_that_is_a_page(
-    client: Client,
-) -> None:
-    items = json.loads(client.get("http://wire.demo.example/feed.json").body)["items"]
-    careless = client.get("http://wire.demo.example/all.rss").body
-    with pytest.raises(lxml.etree.XMLSyntaxError):
-        lxml.etree.fromstring(careless)
-    links = re.findall(r"<link>(.*?\?.*?)</link>", careless.decode())
-    assert all("&desk=" in link for link in links)
-    papers = {paper.url for paper in client.web.plan.papers if paper.host.name == "wire.demo.example"}
-    assert {item["url"] for item in items} | set(links) == papers
-    assert client.get("http://wire.demo.example/empty.rss").body == b""
-    moved = client.get("http://wire.demo.example/moved.rss")
-    assert moved.headers["Content-Type"].startswith("text/html")
-
-
-def test_sitemaps_are_well_formed_and_lead_to_articles(client: Client) -> None:
-    loc = "//*[local-name()='loc']/text()"
-    children = find(client.get("http://archive.demo.example/sitemap_index.xml").body, loc)
-    assert len(children) == 2
-    bodies = [gzip.decompress(client.get(child).body) for child in children]
-    bodies.append(client.get("http://www.herald.demo.example/sitemap-news.xml").body)
-    locations = [url for body in bodies for url in find(body, loc)]
-    assert len(locations) > 20
-    assert {client.get(url).kind for url in locations} == {"article"}
-
-
-def test_robots_name_the_sitemaps_and_forbid_articles(client: Client, manifest: Manifest) -> None:
-    assert len(manifest.forbidden) == 6
-    for url in manifest.forbidden:
-        robots = RobotFileParser()
-        base = "http://" + urlsplit(url).netloc
-        robots.parse(client.get(f"{base}/robots.txt").body.decode().splitlines())
-        assert not robots.can_fetch("newsbot", url)
-        assert client.get(url).kind == "forbidden"
-        assert url in links_of(client, f"{base}/")
-    assert (
-        b"Sitemap: http://www.herald.demo.example/sitemap-news.xml"
-        in client.get(f"{HERALD.base}/robots.txt").body
-    )
-
-
-# --- misbehaviour
-
-
-def faulty(client: Client, fault: str) -> str:
-    return next(paper.url for paper in client.web.plan.papers if paper.fault == fault)
-
-
-@pytest.mark.parametrize(("fault", "status"), [("flaky", 500), ("busy", 503)])
-def test_errors_that_go_away(client: Client, fault: str, status: int) -> None:
-    url = faulty(client, fault)
-    first = client.once(url)
-    assert (first.status, "Retry-After" in first.headers) == (status, status == 503)
-    assert client.once(url).status == 200
-
-
-def test_connections_that_break_once(client: Client) -> None:
-    assert client.once(faulty(client, "hang-up")).hang_up
-    cut = client.once(faulty(client, "broken"))
-    assert cut.cut is not None
-    assert 0 < cut.cut < len(cut.body)
-    assert client.once(faulty(client, "broken")).cut is None
-
-
-def test_slow_pages_and_a_date_beyond_all_years(client: Client) -> None:
-    assert client.once(faulty(client, "slow")).delay > 0
-    assert b"9999-12-31" in client.once(faulty(client, "year-9999")).body
-
-
-def test_wrong_charsets_in_headers(client: Client) -> None:
-    latin = client.once(faulty(client, "latin-header"))
-    assert (latin.headers["Content-Type"], latin.body.decode("utf-8")[:5]) == (
-        "text/html; charset=iso-8859-1",
-        "<!DOC",
-    )
-    cyrillic = client.once(faulty(client, "utf8-header"))
-    assert cyrillic.headers["Content-Type"] == "text/html; charset=utf-8"
-    with pytest.raises(UnicodeDecodeError):
-        cyrillic.body.decode("utf-8")
-
-
-def test_traps_on_front_pages(client: Client) -> None:
-    traps = {"missing": 0, "binary": 0, "huge": 0, "redirect": 0}
-    for host in HOSTS:
-        for link in links_of(client, f"{host.base}/"):
-            if urlsplit(link).netloc == host.name:
-                kind = client.get(link).kind
-                traps[kind] = traps.get(kind, 0) + 1
-    assert traps["missing"] == 4
-    assert (traps["binary"], traps["huge"]) == (1, 1)
-    assert traps["redirect"] == 4
-
-
-def test_the_huge_page_is_over_ten_megabytes_and_ends(client: Client) -> None:
-    url = next(link for link in links_of(client, "http://courier.demo.example/") if "live-ticker" in link)
-    pieces = client.once(url).pieces
-    assert pieces is not None
-    assert 10 * 2**20 < sum(map(len, pieces)) < 16 * 2**20
-    binary = next(
-        link for link in links_of(client, "http://courier.demo.example/") if "annual-report" in link
-    )
-    answer = client.once(binary)
-    assert answer.headers["Content-Type"].startswith("text/html")
-    assert b"\0" in answer.body
-
-
-def test_redirects_chain_and_loop(client: Client) -> None:
-    home = links_of(client, "http://gazeta.demo.example/")
-    lengths = []
-    for url in (link for link in home if "/s/x" in link):
-        hops = 0
-        while client.once(url).kind == "redirect":
-            url = urljoin(url, client.once(url).headers["Location"])  # noqa: PLW2901  # walks along the chain
-            hops += 1
-        assert client.get(url).kind == "article"
-        lengths.append(hops)
-    assert sorted(lengths) == [1, 1, 3]
-    there = client.once("http://gazeta.demo.example/s/loop").headers["Location"]
-    assert client.once(f"http://gazeta.demo.example{there}").headers["Location"] == "/s/loop"
-
-
-def test_one_host_compresses_for_those_who_ask(client: Client) -> None:
-    url = "http://gazeta.demo.example/"
-    packed = client.once(url, **{"accept-encoding": "gzip, br"})
-    assert packed.headers["Content-Encoding"] == "gzip"
-    assert packed.headers["Content-Type"] == "text/html"
-    assert gzip.decompress(packed.body) == client.once(url).body

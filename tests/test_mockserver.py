@@ -10,7 +10,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from newsbot.demo.loopback import MAX_HEADERS, Answer, LoopbackServer, Request
+from newsbot.demo.loopback import LoopbackServer
+from newsbot.demo.messages import Answer, Request
+from newsbot.demo.wire import MAX_HEADERS
 from tests.mockserver import TEXT, MockServer
 
 

@@ -94,6 +94,7 @@ def _crawl(server: DemoServer, folder: Path, *, as_json: bool) -> int:
     environment = {**os.environ, **server.crawl_environment, "NEWSBOT_DATA": str(folder)}
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "REDIS_URL", "MONGO_URI"):
         environment.pop(name, None)  # the demo keeps to itself
+    sys.stdout.flush()  # our lines before the crawl's, also in a pipe
     process = subprocess.Popen(  # noqa: S603  # nothing in the command comes from outside
         CRAWL, env=environment, stdout=STDERR if as_json else None
     )

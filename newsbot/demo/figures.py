@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from newsbot.demo.loopback import Record
+from newsbot.demo.messages import Record
 
 _SOURCES = frozenset({"robots", "feed", "sitemap", "section"})
 

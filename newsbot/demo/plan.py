@@ -23,6 +23,8 @@ FORBIDDEN_EACH = 3
 AMP_LINKS = 3
 SECOND_ADDRESSES = 3
 SHORT_ONLY = 2
+SECTION_ONLY = 4
+"""So many articles of the host with the one-line rule are neither in its feed nor in its sitemap."""
 PER_FEED = 20
 FIRST_NUMBER = 10_000
 
@@ -227,7 +229,7 @@ def _ways(host: Host, index: int, count: int) -> frozenset[Way]:
         return frozenset({Way.ARCHIVE})
     if host is GAZETA and index >= count - SHORT_ONLY:
         return frozenset({Way.SHORT})
-    if host is HERALD and index < count - 4:
+    if host is HERALD and index < count - SECTION_ONLY:
         fed.add(Way.SITEMAP)
     if host is COURIER:
         return frozenset({Way.SECTION})

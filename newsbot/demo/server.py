@@ -18,8 +18,9 @@ from pathlib import Path
 from typing import TextIO
 
 from newsbot.clock import from_iso
-from newsbot.demo.loopback import Listener, LoopbackServer, Record
+from newsbot.demo.loopback import Listener, LoopbackServer
 from newsbot.demo.manifest import Manifest, make_manifest
+from newsbot.demo.messages import Record
 from newsbot.demo.plan import MAX_ARTICLES, MIN_ARTICLES, make_plan
 from newsbot.demo.rulefiles import write_rules
 from newsbot.demo.web import DemoWeb

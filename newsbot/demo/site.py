@@ -9,7 +9,7 @@ from newsbot.demo import syndication
 from newsbot.demo.hosts import ARCHIVE, COURIER, GAZETA, HERALD, NOVOSTI, WIRE, Host
 from newsbot.demo.lexicon import load_language
 from newsbot.demo.lists import BINARY, GONE, HUGE, MISSING, list_pages, odd_path, short_code, teaser_of
-from newsbot.demo.loopback import Answer
+from newsbot.demo.messages import Answer
 from newsbot.demo.pages import Frame, Teaser, article_page, bare_page
 from newsbot.demo.plan import Paper, Plan, Way
 

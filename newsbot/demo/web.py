@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from newsbot.demo.hosts import HERALD, HOSTS, Host
-from newsbot.demo.loopback import Answer, Request
+from newsbot.demo.messages import Answer, Request
 from newsbot.demo.noise import noise_kind, noise_page
 from newsbot.demo.plan import Plan
 from newsbot.demo.site import make_routes, page

@@ -1,0 +1,64 @@
+"""What the loopback server deals in: requests, answers (also bad ones), records of its log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from urllib.parse import parse_qsl, urlsplit
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a client asked for. ``path`` includes the query; ``host`` is lower case, without port 80."""
+
+    method: str
+    host: str
+    path: str
+    headers: Mapping[str, str]
+    body: bytes = b""
+
+    @property
+    def query(self) -> dict[str, str]:
+        """The parameters of the query, the last of each name."""
+        return dict(parse_qsl(urlsplit(self.path).query, keep_blank_values=True))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What the server sends back."""
+
+    status: int = 200
+    body: bytes = b""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    kind: str = ""
+    """A word for the log: what this page is."""
+    pieces: Iterable[bytes] | None = None
+    """Sent one by one, chunked, in place of ``body``; may be endless."""
+    pause: float = 0.0
+    """Seconds between pieces."""
+    delay: float = 0.0
+    """Seconds before anything is sent."""
+    cut: int | None = None
+    """Break the connection after so many bytes of the body; 0 sends the headers only."""
+    hang_up: bool = False
+    """Close the connection without an answer."""
+    last_modified: float | None = None
+    """POSIX seconds; with it If-Modified-Since is answered."""
+    validators: bool = True
+    """Send an ETag and answer conditional requests."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One request in the log. ``at`` is POSIX seconds of its arrival."""
+
+    at: float
+    method: str
+    host: str
+    path: str
+    kind: str
+    status: int
+    conditional: bool
+    active: int
+    """Requests to this host under way at that time, this one included."""
+    user_agent: str | None
