@@ -54,6 +54,11 @@ def test_a_neighbour_without_a_story_begins_one() -> None:
     assert found.story == story_id("https://b.org/0.8")
 
 
+def test_the_page_itself_under_https_is_no_neighbour() -> None:
+    itself = Neighbour(Near(URL.replace("https:", "http:"), "a.org", 1.0), "other")
+    assert decide(URL, "a.org", NONE, [itself]) == Decision(story_id(URL), Relation.NEW)
+
+
 def test_the_order_of_neighbours_makes_no_difference() -> None:
     near = [
         neighbour(0.95, "a.org", "1 2", "s1"),

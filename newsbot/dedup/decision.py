@@ -72,11 +72,17 @@ def decide(url: str, source: str, numbers: frozenset[str], neighbours: Iterable[
     """Decide where the article with the canonical ``url`` belongs.
 
     ``numbers`` are :func:`numbers_in` its text. The order of neighbours does not matter: the most
-    similar one that passes the guard decides, the same source before others among equals.
+    similar one that passes the guard decides, the same source before others among equals. The page
+    itself under another form of its address (http, https) is no neighbour.
     """
-    likely = [neighbour for neighbour in neighbours if _may_belong(source, numbers, neighbour)]
+    own = story_id(url)
+    likely = [
+        neighbour
+        for neighbour in neighbours
+        if _may_belong(source, numbers, neighbour) and story_id(neighbour.near.doc_id) != own
+    ]
     if not likely:
-        return Decision(story_id(url), Relation.NEW)
+        return Decision(own, Relation.NEW)
     best = max(likely, key=lambda item: (item.near.similarity, item.near.source == source, item.near.doc_id))
     story = best.story or story_id(best.near.doc_id)
     twins = [
