@@ -14,6 +14,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -140,28 +141,35 @@ def test_the_manifest_survives_its_file(manifest: Manifest, tmp_path: Path) -> N
 # --- figures
 
 
-def record(path: str, kind: str, *, status: int = 200, conditional: bool = False, active: int = 1) -> Record:
-    return Record(0.0, "GET", "h", path, kind, status, conditional, active, None)
+def record(url: str, kind: str, *, status: int = 200, whole: bool = True, active: int = 1) -> Record:
+    parts = urlsplit(url)
+    path = parts.path + (f"?{parts.query}" if parts.query else "")
+    host = parts.netloc.encode("idna").decode()
+    return Record(0.0, "GET", host, path, kind, status, whole, active == 2, active, None)
 
 
-def test_the_useful_share_counts_each_article_once_and_no_sources() -> None:
+def test_the_useful_share_counts_each_article_once_and_no_sources(manifest: Manifest) -> None:
+    with_copy = next(article for article in manifest.articles if "/print/" in article.addresses[-1])
+    agency = [article.url for article in manifest.articles if article.host == "wire.demo.example"]
     figures = count_log(
         [
-            *(record("/", kind) for kind in ("robots", "feed", "sitemap", "section")),
-            record("/a", "article", status=500),
-            record("/a", "article", active=3),
-            record("/a?utm_source=x", "article"),
-            record("/story.php?id=1", "article"),
-            record("/story.php?id=2", "article", conditional=True),
-            record("/tag/x", "tag"),
-            record("/gone", "missing", status=404),
-            record("/closed/x", "forbidden"),
-        ]
+            *(record(with_copy.url, kind) for kind in ("robots", "feed", "sitemap", "section")),
+            record(with_copy.url, "article", status=500),
+            record(with_copy.url, "article", whole=False),
+            record(with_copy.addresses[-1], "copy"),
+            record(with_copy.url + TRACKING, "article", active=3),
+            record(agency[0], "article"),
+            record(agency[1], "article", active=2),
+            record("http://h/tag/x", "tag"),
+            record("http://h/gone", "missing", status=404),
+            record("http://h/closed/x", "forbidden"),
+        ],
+        manifest,
     )
     assert (figures.articles, figures.pages, figures.useful_share) == (3, 6, 0.5)
-    assert (figures.requests, figures.conditional, figures.most_at_once) == (12, 1, 3)
+    assert (figures.requests, figures.conditional, figures.most_at_once) == (13, 1, 3)
     assert figures.forbidden == ["http://h/closed/x"]
-    assert count_log([]).useful_share == 1
+    assert count_log([], manifest).useful_share == 1
 
 
 # --- rules
@@ -220,7 +228,7 @@ def test_every_page_that_is_well_answers_conditional_requests_with_304(tmp_path:
             assert (again.status, again.headers["ETag"]) == (304, first.headers["ETag"])
         dated = fetch(server.port, "http://gazeta.demo.example/").headers["Last-Modified"]
         assert fetch(server.port, "http://gazeta.demo.example/", If_Modified_Since=dated).status == 304
-        assert count_log(server.log).conditional == 11
+        assert count_log(server.log, server.manifest).conditional == 11
 
 
 @contextmanager

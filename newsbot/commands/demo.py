@@ -48,7 +48,7 @@ def demo(call: Call) -> int:
             report = compare(storage.iter_articles(), server.manifest)
         finally:
             storage.close()
-        figures = count_log(server.log)
+        figures = count_log(server.log, server.manifest)
         good = code == 0 and report.ok and not figures.forbidden
         _tell(call, folder, report, figures, code=code, seconds=seconds, good=good)
         if options.keep_serving:

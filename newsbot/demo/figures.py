@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from urllib.parse import urlsplit
 
+from newsbot.demo.manifest import Manifest
 from newsbot.demo.messages import Record
+from newsbot.demo.web import without_tracking
 
 _SOURCES = frozenset({"robots", "feed", "sitemap", "section"})
 
@@ -19,9 +22,9 @@ class Figures:
     by_kind: Counter[str] = field(default_factory=Counter)
     by_status: Counter[int] = field(default_factory=Counter)
     articles: int = 0
-    """Articles that were sent whole, each counted once."""
+    """Articles that were sent whole, each counted once, whichever of its addresses was asked for."""
     pages: int = 0
-    """Answers with status 200 outside robots.txt, feeds, sitemaps and sections."""
+    """Whole answers with status 200 outside robots.txt, feeds, sitemaps and sections."""
     conditional: int = 0
     forbidden: list[str] = field(default_factory=list)
     """Addresses that robots.txt disallows and that were asked for all the same."""
@@ -34,10 +37,11 @@ class Figures:
         return self.articles / self.pages if self.pages else 1.0
 
 
-def count_log(log: Iterable[Record]) -> Figures:
-    """Return the figures of a request log."""
+def count_log(log: Iterable[Record], manifest: Manifest) -> Figures:
+    """Return the figures of a request log of the demo with that manifest."""
     figures = Figures()
-    seen: set[tuple[str, str]] = set()
+    owners = {_place(address): article.url for article in manifest.articles for address in article.addresses}
+    seen: set[str | None] = {None}
     for record in log:
         figures.requests += 1
         figures.by_kind[record.kind] += 1
@@ -46,14 +50,16 @@ def count_log(log: Iterable[Record]) -> Figures:
         figures.most_at_once = max(figures.most_at_once, record.active)
         if record.kind == "forbidden":
             figures.forbidden.append(f"http://{record.host}{record.path}")
-        if record.status == 200 and record.kind not in _SOURCES:
+        if record.status == 200 and record.whole and record.kind not in _SOURCES:
             figures.pages += 1
-            address = (record.host, _page(record.path))
-            figures.articles += record.kind == "article" and address not in seen
-            seen.add(address)
+            owner = owners.get((record.host, without_tracking(record.path)))
+            figures.articles += owner not in seen
+            seen.add(owner)
     return figures
 
 
-def _page(path: str) -> str:
-    """Return the path without session and campaign: only the agency's articles have a query of their own."""
-    return path if path.startswith("/story.php") else path.partition("?")[0]
+def _place(url: str) -> tuple[str, str]:
+    """Return host and path as they stand in the log."""
+    parts = urlsplit(url)
+    path = f"{parts.path}?{parts.query}" if parts.query else parts.path
+    return parts.netloc.encode("idna").decode("ascii"), without_tracking(path)

@@ -145,6 +145,7 @@ class LoopbackServer:
             request.path,
             answer.kind,
             0 if answer.hang_up else answer.status,
+            not answer.hang_up and answer.cut is None,
             "if-none-match" in request.headers or "if-modified-since" in request.headers,
             self._active[request.host],
             request.headers.get("user-agent"),

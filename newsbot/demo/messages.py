@@ -58,6 +58,8 @@ class Record:
     path: str
     kind: str
     status: int
+    whole: bool
+    """False when the connection broke on purpose before the end of the answer."""
     conditional: bool
     active: int
     """Requests to this host under way at that time, this one included."""

@@ -37,7 +37,7 @@ class DemoWeb:
         host = self._hosts.get(request.host)
         if host is None:
             return self._elsewhere(request)
-        path = _without_tracking(request.path)
+        path = without_tracking(request.path)
         route = self._routes[host.ascii].get(path)
         if route is None:
             return _compressed(self._noise(host, path), host, request)
@@ -97,7 +97,7 @@ _ALWAYS: Mapping[str, Callable[[Answer], Answer]] = {
 }
 
 
-def _without_tracking(path: str) -> str:
+def without_tracking(path: str) -> str:
     """Return the path without the parameters that every host here ignores."""
     start, mark, query = path.partition("?")
     kept = [part for part in query.split("&") if part and not part.startswith(("utm_", "fbclid=", "sid="))]
