@@ -123,6 +123,24 @@ _COUNTED = frozenset(
 )
 
 
+def site_counters(
+    stats: Mapping[str, Any], since: Mapping[str, Any] | None = None
+) -> dict[str, dict[str, float]]:
+    """Return what ``newsbot/site/<domain>/<what>`` grew by since an earlier copy of the stats.
+
+    This is what :meth:`newsbot.storage.base.Storage.count_site` adds up; sites without growth are left out.
+    """
+    before = since or {}
+    grown: dict[str, dict[str, float]] = defaultdict(dict)
+    for key, value in stats.items():
+        parts = key.split("/", 3)
+        if len(parts) == 4 and parts[:2] == ["newsbot", "site"]:
+            growth = number(value) - number(before.get(key))
+            if growth:
+                grown[parts[2]][parts[3]] = growth
+    return dict(grown)
+
+
 def total(sites: list[SiteFigures]) -> SiteFigures:
     """Return the sum of all sites."""
     result = SiteFigures(site=f"all {len(sites)}")

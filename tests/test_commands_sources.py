@@ -46,6 +46,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
                     last_error="dns",
                     last_poll=NOW,
                 ),
+                record(url="https://example.org/topics/a", kind=Kind.SECTION, polls=1, last_poll=NOW),
             ]
         )
         storage.count_site(
@@ -67,7 +68,7 @@ def test_a_program_gets_sites_and_sources(place: Place) -> None:
     sites = {site["site"]: site for site in answer.json["sites"]}
     assert sites["example.org"]["articles"] == 2
     assert sites["example.org"]["useful_share"] == pytest.approx(0.75)
-    assert sites["example.org"]["health"] == {"ok": 1, "never polled": 1}
+    assert sites["example.org"]["health"] == {"ok": 2, "never polled": 1}
     sources = {source["url"]: source for source in answer.json["sources"]}
     assert sources[FEED]["unchanged_share"] == pytest.approx(0.4)
     assert sources[FEED]["health"] == "ok"
@@ -81,7 +82,7 @@ def test_people_get_two_tables(place: Place) -> None:
     assert "example.org" in site_table
     assert "75 %" in site_table
     assert "2 h ago" in site_table
-    assert "1 ok, 1 never polled" in site_table
+    assert "2 ok, 1 never polled" in site_table
     assert "in 3 h" in source_table
     assert "failing since 3 d ago: dns, 3 times" in source_table
     assert FEED in source_table
@@ -91,6 +92,17 @@ def test_one_site(place: Place) -> None:
     answer = place.run("sources", "Example.org", "--json")
     assert [site["site"] for site in answer.json["sites"]] == ["example.org"]
     assert {source["source"] for source in answer.json["sources"]} == {"example.org"}
+
+
+def test_found_sections_are_left_to_the_view_of_one_site(place: Place) -> None:
+    found = "https://example.org/topics/a"
+    answer = place.run("sources")
+    assert found not in answer.out
+    assert answer.err.startswith("1 sections that were found on pages are not shown")
+    one = place.run("sources", "example.org")
+    assert found in one.out
+    assert one.err == ""
+    assert found in {source["url"] for source in place.run("sources", "--json").json["sources"]}
 
 
 def test_an_unknown_site(place: Place) -> None:

@@ -6,7 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from newsbot.figures import Figures, Rates, causes, duration, figures, percent, site_figures, total
+from newsbot.figures import (
+    Figures,
+    Rates,
+    causes,
+    duration,
+    figures,
+    percent,
+    site_counters,
+    site_figures,
+    total,
+)
 
 STATS = {
     "downloader/request_count": 99,
@@ -78,6 +88,13 @@ def test_sites_with_most_articles_first() -> None:
     everything = total(sites)
     assert (everything.pages, everything.articles, everything.errors) == (90, 70, 8)
     assert everything.top_cause == "timeout"
+
+
+def test_counters_of_sites_are_what_they_grew_by() -> None:
+    now = {**STATS, "newsbot/site/b.org/pages": 43, "newsbot/site/b.org/errors/dns": 1}
+    assert site_counters(now, STATS) == {"b.org": {"pages": 3, "errors/dns": 1}}
+    assert site_counters(STATS)["a.org"]["errors/timeout"] == 7
+    assert "idle.org" not in site_counters(STATS)
 
 
 def test_rates_are_those_of_the_last_minute() -> None:

@@ -17,6 +17,7 @@ from newsbot.health import Health, health
 from newsbot.items import Kind
 from newsbot.reading import stored
 from newsbot.rules import RuleSet
+from newsbot.rules.match import classify
 from newsbot.rules.schema import Rule
 from newsbot.storage.base import ArticleFilter, SiteRecord, SourceRecord, Storage
 from newsbot.terminal import Column, when
@@ -54,6 +55,8 @@ class Site:
     articles: int
     record: SiteRecord
     sources: Sequence[SourceRecord]
+    named: frozenset[str]
+    """URLs of feeds, sitemaps, and of the sections that the rule names: those that people look after."""
 
     def counter(self, name: str) -> int:
         """A counter over all crawls."""
@@ -81,7 +84,13 @@ def sources(call: Call) -> int:
         return 0
     call.table(SITE_COLUMNS, (_site_row(site, now) for site in sites))
     call.text()
-    call.table(SOURCE_COLUMNS, (_source_row(one, now) for site in sites for one in site.sources))
+    shown = [one for site in sites for one in site.sources if call.options.domain or one.url in site.named]
+    call.table(SOURCE_COLUMNS, (_source_row(one, now) for one in shown))
+    left_out = sum(len(site.sources) for site in sites) - len(shown)
+    if left_out:
+        call.note(
+            f"{left_out} sections that were found on pages are not shown; scrapy sources DOMAIN shows them"
+        )
     return 0
 
 
@@ -108,11 +117,13 @@ def _sites(storage: Storage, rules: RuleSet, domain: str | None) -> Iterator[Sit
     for one in [_chosen(domain, known, rules)] if domain else known:
         rule = rules.get(one)
         never = never_polled(rule, polled[one]) if rule else []
+        sources = [*sorted(polled[one], key=lambda record: (record.kind, record.url)), *never]
         yield Site(
             domain=one,
             articles=storage.count_articles(ArticleFilter(source=one)),
             record=records.get(one) or SiteRecord(source=one),
-            sources=[*sorted(polled[one], key=lambda record: (record.kind, record.url)), *never],
+            sources=sources,
+            named=frozenset(record.url for record in sources if _is_named(record, rule)),
         )
 
 
@@ -123,6 +134,15 @@ def _chosen(domain: str, known: Sequence[str], rules: RuleSet) -> str:
         hint = did_you_mean(chosen, known)
         raise ArgumentError(f"{domain!r} is no site of the rules or the data{hint}")
     return chosen
+
+
+def _is_named(record: SourceRecord, rule: Rule | None) -> bool:
+    if record.kind is not Kind.SECTION:
+        return True
+    if rule is None:
+        return False
+    match = classify(rule, canonicalize(record.url, rule.drop_query))
+    return match.kind is Kind.SECTION and match.pattern is None
 
 
 def never_polled(rule: Rule, polled: Iterable[SourceRecord]) -> list[SourceRecord]:
