@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from urllib.parse import urlsplit
 
 from lxml import etree
 
 from newsbot.discovery.addresses import absolute
 from newsbot.discovery.pages import Page, as_tree, base_of
 from newsbot.discovery.sections import find_links, text_of
-from newsbot.discovery.shape import features
+from newsbot.discovery.shape import features, is_front_page
 from newsbot.discovery.shapewords import UTILITIES
 from newsbot.items import Kind, Link, Where
 from newsbot.rules.match import classify
 from newsbot.rules.schema import Rule
-from newsbot.urls import canonicalize, host_key, resolve, site_of
+from newsbot.urls import MAX_URL, canonicalize, host_key, resolve, site_of
 
 MAX_FEEDS = 20
 MAX_SITEMAPS = 50
@@ -44,6 +43,7 @@ _SITEMAP_LINE = re.compile(
 )
 _FEED_HOSTS = ("feeds.feedburner.com", "feeds2.feedburner.com", "feedpress.me", "feeds.feedblitz.com")
 """Who serves feeds in the name of sites."""
+_SECTION_SHAPES = ("1 at depth 1", "2 at depth 1", "1 at depth 2", "front page")
 _USUAL_FEEDS = (
     "/feed",
     "/rss",
@@ -109,20 +109,23 @@ def usual_places(url: str) -> list[Link]:
 
 
 def find_sections(page: Page, url: str, rule: Rule, *, limit: int = MAX_SECTIONS) -> list[Link]:
-    """Return section fronts that the navigation of a home page names, in its order.
+    """Return section fronts that the navigation of a home page names, those of its own host first.
 
     They are on the same site, have a short path, are not denied by the rule, and are no service,
     login or legal page. Patterns of the rule for sections count, wherever the link stands.
     """
-    found: dict[str, Link] = {}
-    home = _name(url)
+    site, host = _site(url), _host(url)
+    here: dict[str, Link] = {}
+    elsewhere: dict[str, Link] = {}
     for link in find_links(page, url):
         name = _name(link.url)
-        if len(found) >= limit:
-            break
-        if name not in found and name != home and _is_section(link, name, rule, _site(url)):
-            found[name] = Link(url=link.url, where=Where.AUTODISCOVERY, kind=Kind.SECTION, text=link.text)
-    return list(found.values())
+        own = _host(name) == host
+        if is_front_page(name) if own else not is_front_page(name):
+            continue  # the home page itself; of other hosts of the site only their home pages
+        if _is_section(link, name, rule, site):
+            section = Link(url=link.url, where=Where.AUTODISCOVERY, kind=Kind.SECTION, text=link.text)
+            (here if own else elsewhere).setdefault(name, section)
+    return [*here.values(), *elsewhere.values()][:limit]
 
 
 def is_feed_address(url: str) -> bool:
@@ -149,7 +152,7 @@ def _linked(tree: etree._Element, base: str) -> Iterator[tuple[str, str | None]]
     """Ordinary links whose address looks like a feed's."""
     for element in _elements(_ANCHORS(tree)):
         href = (element.get("href") or "").strip()
-        if is_feed_address(href) and (address := absolute(base, href)) is not None:
+        if len(href) <= MAX_URL and is_feed_address(href) and (address := absolute(base, href)) is not None:
             yield address, text_of(element)[0] or None
 
 
@@ -176,15 +179,16 @@ def _is_section(link: Link, name: str, rule: Rule, site: str) -> bool:
     return any(feature in _SECTION_SHAPES for feature in shape) and not _is_utility_text(link.text)
 
 
-_SECTION_SHAPES = ("1 at depth 1", "2 at depth 1", "1 at depth 2", "front page")
-
-
 def _is_utility_text(text: str | None) -> bool:
     return text is not None and text.lower() in UTILITIES
 
 
 def _belongs(address: str, site: str) -> bool:
-    return _site(address) == site or urlsplit(address).hostname in _FEED_HOSTS
+    return _site(address) == site or _host(address) in _FEED_HOSTS
+
+
+def _host(url: str) -> str:
+    return url.partition("://")[2].partition("/")[0].lower()
 
 
 def _site(url: str) -> str:

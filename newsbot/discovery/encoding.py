@@ -25,7 +25,9 @@ _SAFE = re.compile(
 )
 """Encodings of real documents; Python's others (punycode, idna, utf-7 …) are slow or not meant for bodies."""
 _SEVEN_BIT = re.compile(r"(?:iso2022|hz)")
-_CYRILLIC_MIN = 0.3
+_DEFAULTS = ("iso8859-1", "cp1252")
+_HIGH = re.compile(rb"[\xa8\xb8\xc0-\xff]+")
+_RUNS = re.compile(rb"[\xa8\xb8\xc0-\xff]{3,}")
 _BROKEN_MAX = 0.1
 
 
@@ -49,11 +51,15 @@ def detect(body: bytes, charset: str | None = None) -> str:
         if _SEVEN_BIT.match(name):
             return name
     sample = body[:_SAMPLE]
-    if _is_utf8(sample):
-        return "utf-8"
+    return "utf-8" if _is_utf8(sample) else _declared_or_guessed(named, sample)
+
+
+def _declared_or_guessed(named: list[str], sample: bytes) -> str:
     for name in named:
+        if name in _DEFAULTS:  # what servers say when nobody told them
+            return "cp1251" if _looks_cyrillic(sample) else "cp1252"
         if not name.startswith(("utf-", "ascii")):
-            return "cp1252" if name == "iso8859-1" else name  # as browsers do
+            return name
     return _guess(sample)
 
 
@@ -90,6 +96,10 @@ def _guess(sample: bytes) -> str:
     broken = sample.decode("utf-8", errors="replace").count("\ufffd")
     if broken <= high * _BROKEN_MAX:
         return "utf-8"
-    cyrillic = sum(sample.count(byte) for byte in range(0xC0, 0x100))
-    letters = cyrillic + sum(sample.count(byte) for byte in range(0x61, 0x7B))
-    return "cp1251" if cyrillic > letters * _CYRILLIC_MIN else "cp1252"
+    return "cp1251" if _looks_cyrillic(sample) else "cp1252"
+
+
+def _looks_cyrillic(sample: bytes) -> bool:
+    """Cyrillic words are runs of high bytes; in western ones these stand alone among ASCII letters."""
+    high = sum(len(run) for run in _HIGH.findall(sample))
+    return sum(len(run) for run in _RUNS.findall(sample)) > high / 2

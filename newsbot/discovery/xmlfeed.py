@@ -137,15 +137,9 @@ class FeedHandler:
             self._finish_text()
 
     def close(self) -> None:
-        """The document is over; an open item is taken as it is, but no text that may be cut off."""
-        self._captured = None
-        try:
-            self._close_item()
-        except Enough:
-            return
-        finally:
-            period, frequency = self._period
-            self._found.set_ttl(period / frequency)
+        """The document is over. An item that is still open is left: its better address may be missing."""
+        period, frequency = self._period
+        self._found.set_ttl(period / frequency)
 
     def _open_item(self, attributes: dict[str, str]) -> None:
         self._close_item()

@@ -19,7 +19,8 @@ from newsbot.discovery.xmlnames import short_name
 CHUNK = 1 << 20
 """Characters handed over at once."""
 _MAX_ATTRIBUTES = 1 << 16
-_MAX_HELD = 1 << 24
+_MAX_HELD = 1 << 22
+"""Characters that may wait for the end of one tag or text; then it ends where they end."""
 _MAX_PREFIXES = 100
 _MAX_NAME = 300
 _SEPARATOR = " "

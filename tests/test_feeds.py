@@ -1,0 +1,306 @@
+"""Feeds of all formats, well-formed and not."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from xml.sax.saxutils import escape, quoteattr
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from newsbot.discovery.errors import FeedError
+from newsbot.discovery.feedparts import Feed, Hub
+from newsbot.discovery.feeds import parse_feed
+from newsbot.items import Kind, Where
+
+DATA = Path(__file__).parent / "data" / "feeds"
+NOW = datetime(2025, 1, 2, tzinfo=UTC)
+URL = "https://feed.example/rss/feed.xml"
+
+
+def read(name: str, url: str = URL, content_type: str | None = None) -> Feed:
+    return parse_feed((DATA / name).read_bytes(), url, content_type, now=NOW)
+
+
+def parse(text: str, url: str = URL) -> Feed:
+    return parse_feed(text.encode(), url, now=NOW)
+
+
+def rows(feed: Feed) -> list[tuple[str, str | None]]:
+    return [(link.url, link.text) for link in feed.links]
+
+
+def at(*parts: int) -> datetime:
+    return datetime(*parts, tzinfo=UTC)  # type: ignore[misc,arg-type]
+
+
+# --- formats
+def test_rss_2_0_whole() -> None:
+    feed = read("rss20.xml")
+    assert rows(feed) == [
+        ("https://news.example/a?id=1&lang=en", "Bridge opens & traffic flows"),
+        ("https://news.example/b?x=1&y=2", "Council votes & argues"),
+        ("https://news.example/c", "By its guid"),
+    ]
+    assert [link.published_at for link in feed.links] == [
+        at(2024, 12, 31, 20, 59, 59),
+        at(2025, 1, 1, 10),
+        None,
+    ]
+    assert {(link.where, link.kind) for link in feed.links} == {(Where.FEED, Kind.ARTICLE)}
+    assert (feed.title, feed.site_url) == ("The Example & Times", "https://news.example/")
+    assert feed.ttl == 900
+    assert feed.skip_hours == {0, 23}
+    assert feed.self_url == "https://news.example/rss.xml"
+    assert feed.hubs == [
+        Hub("https://hub.example/", "websub"),
+        Hub("http://cloud.example:80/rpc", "rsscloud"),
+    ]
+    assert sorted(feed.problems) == ["bad_date:1", "duplicate_item:1", "item_without_link:1"]
+
+
+def test_rss_0_91_with_dtd_entities_and_cp1251() -> None:
+    feed = read("rss091-cp1251.xml", "http://vesti.example/rss.xml")
+    assert rows(feed) == [("http://vesti.example/2024/12/31/most.html", "Мост открыт — наконец")]
+    assert feed.links[0].published_at == at(2024, 12, 31, 20, 59)
+
+
+def test_rdf() -> None:
+    feed = read("rdf.xml")
+    assert rows(feed) == [("https://rdf.example/1", "First"), ("https://rdf.example/2", "Second")]
+    assert [link.published_at for link in feed.links] == [at(2024, 12, 31, 1), at(2024, 12, 30)]
+    assert feed.ttl == 1800
+    assert feed.problems == []
+
+
+def test_atom_1_0_with_prefixes_and_bases() -> None:
+    feed = read("atom10.xml")
+    assert rows(feed) == [
+        ("https://atom.example/news/1?a=b&c=d", "Мост открыт"),
+        ("https://cdn.atom.example/2", "Second"),
+    ]
+    first, second = feed.links
+    assert (first.published_at, first.modified_at) == (at(2024, 12, 31, 10), at(2024, 12, 31, 12))
+    assert (second.published_at, second.modified_at) == (None, at(2024, 12, 30, 9))
+    assert feed.title == "Atom & more"
+    assert feed.self_url == "https://atom.example/news/feed.atom"
+    assert feed.next_url == "https://atom.example/news/feed.atom?page=2"
+    assert feed.site_url == "https://atom.example/"
+    assert feed.hubs == [Hub("https://hub.example/", "websub")]
+
+
+def test_atom_0_3() -> None:
+    feed = read("atom03.xml")
+    assert rows(feed) == [("https://old.example/1", "First"), ("https://old.example/2", "Second")]
+    assert feed.links[0].published_at == at(2024, 12, 31, 10)
+    assert feed.links[0].modified_at == at(2024, 12, 31, 11)
+
+
+def test_json_feed() -> None:
+    feed = read("feed.json", "https://json.example/feed.json")
+    assert rows(feed) == [
+        ("https://json.example/1?a=1&b=2", "Мост открыт"),
+        ("https://json.example/2", "By its id"),
+    ]
+    assert feed.links[0].published_at == at(2024, 12, 31, 7)
+    assert feed.next_url == "https://json.example/feed.json?page=2"
+    assert feed.hubs == [Hub("https://hub.example/", "websub")]
+    assert feed.problems == ["item_without_link:2"]
+
+
+def test_json_feed_cut_off_gives_the_items_so_far() -> None:
+    body = (DATA / "feed.json").read_bytes()
+    cut = body[: body.index(b'{"id": "3"') + 5]
+    feed = parse_feed(cut, "https://json.example/feed.json", now=NOW)
+    assert len(feed.links) == 2
+    assert "malformed:1" in feed.problems
+
+
+# --- encodings
+@pytest.mark.parametrize("name", ["declared-utf8-is-cp1251.xml", "declared-cp1251-is-utf8.xml", "utf16.xml"])
+@pytest.mark.parametrize(
+    "content_type", [None, "text/xml; charset=iso-8859-1", "application/xml; charset=utf-8"]
+)
+def test_the_declared_encoding_may_be_wrong(name: str, content_type: str | None) -> None:
+    feed = read(name, content_type=content_type)
+    assert feed.title == "Новости города"
+    assert rows(feed) == [("http://vesti.example/1", "Открыт новый мост через реку")]
+
+
+def test_encoding_of_the_header_when_the_document_has_none() -> None:
+    body = "<rss><channel><item><title>Привет</title><link>http://a.example/1</link></item></channel></rss>"
+    feed = parse_feed(body.encode("koi8-r"), URL, "text/xml; charset=koi8-r", now=NOW)
+    assert feed.links[0].text == "Привет"
+
+
+def test_byte_order_mark_and_blanks_before_the_declaration() -> None:
+    body = b"\xef\xbb\xbf\r\n  " + (DATA / "rdf.xml").read_bytes()
+    feed = parse_feed(body, URL, now=NOW)
+    assert len(feed.links) == 2
+    assert feed.problems == []
+
+
+# --- faults
+def test_raw_ampersands_are_not_corrupted() -> None:
+    feed = read("raw-ampersand.xml")
+    assert rows(feed) == [
+        ("https://amp.example/x?a=1&b=2&copy=3&lt=4&d=5", "Salt & pepper — more"),
+        ("https://amp.example/y?a=1&b=2", "A & B"),
+    ]
+    assert feed.title == "Rock & Roll"
+    assert feed.site_url == "https://amp.example/?a=1&b=2"
+    assert feed.problems == ["malformed:1"]
+
+
+def test_messy_feed_gives_all_items() -> None:
+    feed = read("messy.xml")
+    assert rows(feed) == [
+        ("https://messy.example/1", "One bold"),
+        ("https://messy.example/2", "Two"),
+        ("https://messy.example/3", "Three with control characters"),
+        ("https://messy.example/4", "Four"),
+    ]
+    assert feed.links[0].published_at == at(2024, 12, 31, 15)
+    assert feed.problems == ["leading_junk:1", "malformed:1"]
+
+
+def test_cut_off_feed_gives_whole_items_and_no_half_address() -> None:
+    feed = read("cut-off.xml")
+    assert [link.url for link in feed.links] == ["https://cut.example/1", "https://cut.example/2"]
+    assert "cut_off:1" in feed.problems
+
+
+def test_cut_anywhere_a_feed_never_gives_a_wrong_address() -> None:
+    for name in ("rss20.xml", "raw-ampersand.xml", "atom10.xml"):
+        body = (DATA / name).read_bytes()
+        whole = {link.url for link in read(name).links}
+        for end in range(len(body) // 3, len(body), 7):
+            assert {link.url for link in parse_feed(body[:end], URL, now=NOW).links} <= whole
+
+
+def test_text_after_the_feed_does_no_harm() -> None:
+    feed = parse_feed((DATA / "rdf.xml").read_bytes() + b"<!-- 0.3 s --><script>x</script>", URL, now=NOW)
+    assert len(feed.links) == 2
+    assert feed.problems == ["trailing_junk:1"]
+
+
+@pytest.mark.parametrize(
+    ("feed_url", "site", "expected"),
+    [
+        ("https://a.example/rss/feed.xml", "https://a.example/", "https://a.example/rss/1.html"),
+        ("https://feeds.feedburner.com/x", "https://a.example/", "https://a.example/1.html"),
+    ],
+)
+def test_relative_links(feed_url: str, site: str, expected: str) -> None:
+    text = f"<rss><channel><link>{site}</link><item><link>1.html</link></item></channel></rss>"
+    assert [link.url for link in parse(text, feed_url).links] == [expected]
+
+
+def test_links_that_are_none_are_counted() -> None:
+    text = "<rss><channel><item><link>javascript:void(0)</link></item><item><link>http://[</link></item></channel></rss>"
+    feed = parse(text)
+    assert feed.links == []
+    assert feed.problems == ["bad_link:2", "no_items:1"]
+
+
+@pytest.mark.parametrize(
+    "date", ["Fri, 31 Dec 9999 23:59:59 GMT", "1900-01-01", "Thu, 01 Jan 1970 00:00:00 GMT"]
+)
+def test_impossible_dates_are_counted_and_the_item_stays(date: str) -> None:
+    text = f"<rss><channel><item><link>https://a.example/1</link><pubDate>{date}</pubDate></item></channel></rss>"
+    feed = parse(text)
+    assert [link.published_at for link in feed.links] == [None]
+    assert feed.problems == ["bad_date:1"]
+
+
+def test_a_second_date_is_tried_when_the_first_is_broken() -> None:
+    text = (
+        "<rss xmlns:dc='http://purl.org/dc/elements/1.1/'><channel><item><link>https://a.example/1</link>"
+        "<pubDate>soon</pubDate><dc:date>2024-12-31</dc:date></item></channel></rss>"
+    )
+    assert parse(text).links[0].published_at == at(2024, 12, 31)
+
+
+# --- no feeds
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (b"", "empty"),
+        (b" \r\n\t\0", "empty"),
+        (b"\xef\xbb\xbf", "empty"),
+        (
+            b"<!DOCTYPE html><html><head><title>Not found</title></head><body><feed></feed></body></html>",
+            "html",
+        ),
+        (b"<html><body>rss</body></html>", "html"),
+        (b"<?xml version='1.0'?><urlset></urlset>", "not_a_feed"),
+        (b'{"error": "no"}', "not_a_feed"),
+        (b'{"error": ', "not_a_feed"),
+        (b"\x89PNG\r\n\x1a\n" + bytes(range(256)), "not_a_feed"),
+        (b"just text", "not_a_feed"),
+    ],
+)
+def test_what_is_no_feed(body: bytes, reason: str) -> None:
+    with pytest.raises(FeedError, match=f"^{reason}$") as caught:
+        parse_feed(body, URL, now=NOW)
+    assert caught.value.reason == reason
+
+
+def test_a_feed_without_items_is_a_feed() -> None:
+    assert parse("<rss><channel><title>T</title></channel></rss>").problems == ["no_items:1"]
+
+
+# --- properties
+ADDRESSES = st.builds(
+    "https://{}.example/{}?{}={}&b={}".format,
+    st.sampled_from(["a", "www.b", "xn--e1afmkfd"]),
+    st.text("abcяёж/-_.~%1(),'", max_size=30),
+    st.text("abcкл", min_size=1, max_size=5),
+    st.text("abc=&+<\"'1", max_size=20),
+    st.text("ab1copy&lt", max_size=10),
+)
+"""Also with raw ``&``, names of entities, Cyrillic and quotes."""
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.lists(ADDRESSES, min_size=1, max_size=8, unique=True), st.booleans())
+def test_links_of_valid_feeds_come_back_exactly(addresses: list[str], cdata: bool) -> None:
+    written = [f"<![CDATA[{one}]]>" if cdata else escape(one) for one in addresses]
+    rss = "".join(f"<item><title>t</title><link>{one}</link></item>" for one in written)
+    assert [link.url for link in parse(f"<rss><channel>{rss}</channel></rss>").links] == addresses
+    atom = "".join(f"<entry><link href={quoteattr(one)}/></entry>" for one in addresses)
+    assert [
+        link.url for link in parse(f"<feed xmlns='http://www.w3.org/2005/Atom'>{atom}</feed>").links
+    ] == addresses
+    items = json.dumps({"items": [{"url": one} for one in addresses]})
+    assert [link.url for link in parse(items).links] == addresses
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.lists(ADDRESSES.filter(lambda one: "<" not in one), min_size=1, max_size=8, unique=True))
+def test_unescaped_links_come_back_exactly(addresses: list[str]) -> None:
+    rss = "".join(f"<item><title>t</title><link>{one}</link></item>" for one in addresses)
+    feed = parse(f"<rss><channel><title>&nbsp;</title>{rss}</channel></rss>")
+    assert [link.url for link in feed.links] == addresses
+
+
+PIECES = st.sampled_from(
+    (
+        b"<rss>|<channel>|<item>|</item>|<title>|</title>|<link>|</link>|<link href='|http://a.example/|<![CDATA[|]]>"
+        b"|<!--|-->|<?xml encoding='|<!DOCTYPE x [|&#|&amp;|&|<|>|'|\"|\xff\xfe|\0|<feed>|<entry>|xml:base='x'|{|]"
+        b"|\"items\":[|<pubDate>|<hour>|<ttl>|99999999999|<sy:updateFrequency>|utf-7|<cloud port='x'>"
+    ).split(b"|")
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.one_of(PIECES, st.binary(max_size=8)), max_size=40).map(b"".join))
+def test_any_bytes_give_a_feed_or_a_feed_error(body: bytes) -> None:
+    try:
+        feed = parse_feed(body, URL, now=NOW)
+    except FeedError:
+        return
+    assert all(link.url.lower().startswith(("http://", "https://")) for link in feed.links)

@@ -1,0 +1,125 @@
+"""Feeds and sitemaps made to hurt: bounded time, bounded memory, nothing expanded."""
+
+from __future__ import annotations
+
+import gzip
+import resource
+import subprocess
+import sys
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import pytest
+
+from newsbot.discovery.errors import FeedError, SitemapError
+from newsbot.discovery.feedparts import MAX_ITEMS
+from newsbot.discovery.feeds import parse_feed
+from newsbot.discovery.sections import MAX_LINKS, find_links
+from newsbot.discovery.sitemapparts import MAX_URLS
+from newsbot.discovery.sitemaps import parse_sitemap
+
+NOW = datetime(2025, 1, 2, tzinfo=UTC)
+URL = "https://a.example/x"
+MB = 1 << 20
+CPU_SECONDS = 15
+"""For one body; each takes a few seconds at most, quadratic readers take minutes."""
+MEMORY = 1200 * MB
+"""For the interpreter, its libraries and a body of 50 MB, packed and unpacked."""
+
+LOOSE = b"<rss><channel>&nbsp;"
+ITEMS = b"".join(b"<item><title>t</title><link>http://a.example/%d</link></item>" % i for i in range(20_000))
+URLS = b"".join(b"<url><loc>http://a.example/%d</loc></url>" % i for i in range(60_000))
+
+BODIES: dict[str, Callable[[], bytes]] = {
+    "18 MB of items": lambda: b"<rss><channel>" + ITEMS * 20,
+    "18 MB of items, malformed": lambda: LOOSE + ITEMS * 20,
+    "200,000 nested tags": lambda: b"<rss><channel>" + b"<a>" * 200_000,
+    "200,000 nested tags, malformed": lambda: LOOSE + b"<a>" * 200_000,
+    "nested titles": lambda: LOOSE + b"<item>" + b"<title>" * 200_000,
+    "two million tags without end": lambda: LOOSE + b"<a " * MB * 2,
+    "one attribute of 10 MB": lambda: b"<rss><channel><item a='" + b"x" * 10 * MB + b"'/></channel></rss>",
+    "attributes without end": lambda: LOOSE + b"<item " + b'a="' * MB * 2,
+    "names without end": lambda: LOOSE + b"<item " + b"a" * MB * 10 + b"=>",
+    "CDATA without end": lambda: LOOSE + b"<![CDATA[" * MB,
+    "comments without end": lambda: LOOSE + b"<!--" * MB * 3,
+    "declarations without end": lambda: LOOSE + b"<!A[" * MB * 3,
+    "only brackets": lambda: LOOSE + b"<" * MB * 10,
+    "only ampersands": lambda: LOOSE + b"<item><title>" + b"&" * MB * 10,
+    "only blanks": lambda: b" " * MB * 50,
+    "blanks in a title": lambda: b"<rss><item><title>" + b" " * MB * 10 + b"</title></item></rss>",
+    "brackets in a title": lambda: (
+        b"<rss><item><title><![CDATA[" + b"<a " * MB * 3 + b"]]></title></item></rss>"
+    ),
+    "JSON nested": lambda: b'{"items":[' + b"[" * MB * 10,
+    "JSON of a million items": lambda: b'{"items":[' + b'{"url":"http://a.example/1"},' * MB,
+    "gzip bomb": lambda: gzip.compress(b"<rss><channel>" + b" " * MB * 100),
+    "16 MB of URLs": lambda: b"<urlset>" + URLS * 6,
+    "16 MB of URLs, malformed": lambda: b"<urlset>&nbsp;" + URLS * 6,
+    "sitemap bomb": lambda: gzip.compress(b"<urlset>" + b"<url>" * MB * 10),
+    "sitemap of one tag": lambda: b"<urlset><url><loc>" + b"x" * MB * 50,
+    "sitemap of one attribute": lambda: b"<urlset><url a='" + b"x" * MB * 50,
+    "text of one line": lambda: b"http://a.example/" + b"x" * MB * 50,
+    "text of short lines": lambda: b"http://a.example/\n" * MB,
+    "HTML nested": lambda: b"<div><a href=/x>y" * 200_000,
+    "HTML of 300,000 links": lambda: b"".join(b"<a href=/%d>headline</a>" % i for i in range(300_000)),
+    "HTML of one address": lambda: b"<a href='/" + b"x" * MB * 7 + b"'>y</a>",
+    "HTML of times": lambda: b"<time datetime=2024-01-01></time>" * 100_000 + b"<a href=/x>y</a>" * 100_000,
+}
+
+
+def read_all(body: bytes) -> None:
+    """Read a body in every way; only the documented errors may come."""
+    for parse in (parse_feed, parse_sitemap):
+        try:
+            parse(body, URL, now=NOW)
+        except (FeedError, SitemapError):
+            continue
+    find_links(body, URL, now=NOW)
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_bounded(name: str) -> None:
+    code = f"from tests import test_feeds_hostile as t; t.run_limited({name!r})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"signal or code {done.returncode}\n{done.stderr[-2000:]}"
+
+
+def run_limited(name: str) -> None:
+    """Called in a process of its own: the kernel ends it when it goes over the limits."""
+    body = BODIES[name]()
+    spent = int(resource.getrusage(resource.RUSAGE_SELF).ru_utime)
+    resource.setrlimit(resource.RLIMIT_CPU, (spent + CPU_SECONDS, spent + CPU_SECONDS))
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    read_all(body)
+
+
+def test_entities_are_not_expanded() -> None:
+    declared = "".join(f'<!ENTITY l{i} "{f"&l{i - 1};" * 10}">' for i in range(1, 10))
+    bomb = (
+        f'<?xml version="1.0"?><!DOCTYPE rss [<!ENTITY l0 "lol"><!ENTITY f SYSTEM "file:///etc/passwd">{declared}]>'
+        "<rss><channel><item><title>&l9; &f;</title><link>http://a.example/1</link></item></channel></rss>"
+    )
+    feed = parse_feed(bomb.encode(), URL, now=NOW)
+    assert [(link.url, link.text) for link in feed.links] == [("http://a.example/1", "&l9; &f;")]
+
+
+def test_a_dtd_inside_the_document_is_not_read() -> None:
+    text = '<rss><!DOCTYPE x [<!ENTITY e "expanded">]><item><title>&e;</title><link>http://a.example/1</link></item></rss>'
+    assert [link.text for link in parse_feed(text.encode(), URL, now=NOW).links] == ["&e;"]
+
+
+def test_too_many_items_are_counted() -> None:
+    feed = parse_feed(b"<rss><channel>" + ITEMS + b"</channel></rss>", URL, now=NOW)
+    assert len(feed.links) == MAX_ITEMS
+    assert feed.problems == [f"too_many_items:{20_000 - MAX_ITEMS}"]
+
+
+def test_too_many_urls_are_counted_and_the_first_stay() -> None:
+    sitemap = parse_sitemap(b"<urlset>" + URLS + b"</urlset>", URL, now=NOW)
+    assert len(sitemap.links) == MAX_URLS
+    assert sitemap.links[-1].url == f"http://a.example/{MAX_URLS - 1}"
+    assert sitemap.problems == [f"too_many_urls:{60_000 - MAX_URLS}"]
+
+
+def test_too_many_links_are_left() -> None:
+    assert len(find_links(BODIES["HTML of 300,000 links"](), URL)) == MAX_LINKS
