@@ -71,8 +71,8 @@ def test_a_file_and_its_wrong_lines(place: Place, tmp_path: Path) -> None:
     answer = place.run("add", "--file", str(file))
     assert answer.code == 2
     lines = answer.err.splitlines()
-    assert lines[0].startswith(f"scrapy add: {file}:4: 'not a url': ")
-    assert lines[1].startswith(f"scrapy add: {file}:6: 'ftp://example.org/': ")
+    assert lines[0].startswith(f"scrapy add: {file}:4: 'not a url' is no absolute http(s) URL")
+    assert lines[1].startswith(f"scrapy add: {file}:6: 'ftp://example.org/' is no absolute http(s) URL")
     assert not place.data.exists()
     file.write_text(f"{URL}\nhttps://example.org/news/2\n")
     assert [row["url"] for row in place.run("add", "--file", str(file), "--json").json] == [

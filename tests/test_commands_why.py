@@ -16,6 +16,7 @@ NOW = time.time()
 ARTICLE = "https://example.org/news/1"
 COPY = "https://example.org/news/2"
 DROPPED = "https://example.org/news/3"
+GONE = "https://example.org/news/6"
 WAITING = "https://example.org/news/4"
 
 
@@ -51,6 +52,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
                 page(ARTICLE, referrers=["https://example.org/rss.xml"], referrer_count=1),
                 page(DROPPED),
                 page(WAITING),
+                page(GONE),
             ]
         )
         storage.save_pages(
@@ -74,6 +76,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
                     last_fetched=NOW,
                     history=[{"at": NOW, "event": "not_an_article", "reason": "section_front"}],
                 ),
+                page(GONE, state="gone", http_status=404, checks=1, last_fetched=NOW),
             ]
         )
     with place.frontier() as frontier:
@@ -134,11 +137,13 @@ def test_a_copy_names_the_original(place: Place) -> None:
 
 def test_why_nothing_was_stored(place: Place) -> None:
     assert "none stored: not an article (section_front)" in place.run("why", DROPPED).out
+    assert "none stored: HTTP 404" in place.run("why", GONE).out
 
 
 def test_what_waits_in_the_queue(place: Place) -> None:
     text = place.run("why", WAITING).out
     assert "pending: waits to be fetched" in text
+    assert "next due      now" in text
     assert "article, priority 42.00, depth 2" in text
     assert "fresh in a feed" in text
     assert place.run("why", WAITING, "--json").json["queue"]["state"] == "pending"
@@ -168,5 +173,5 @@ def test_before_the_first_crawl_the_rules_still_speak(tmp_path: Path) -> None:
 def test_what_is_no_address(place: Place, url: str) -> None:
     answer = place.run("why", url)
     assert answer.code == 2
-    assert "is no address of a page" in answer.err
+    assert answer.err.startswith(f"scrapy why: '{url}' is no ")
     assert answer.err.count("\n") == 1

@@ -118,7 +118,7 @@ def _entries(
         try:
             entry = _entry(url, rules, Kind(kind) if kind else None, now)
         except ValueError as error:
-            problems.append(f"{place}{url[:200]!r}: {error}")
+            problems.append(f"{place}{error}")
         else:
             entries.setdefault(entry.fingerprint, entry)
     if problems:

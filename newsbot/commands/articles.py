@@ -182,7 +182,7 @@ def _find(call: Call, storage: Storage) -> Article:
         if article is None:  # the rule may name query keys that tell no pages apart
             article = storage.article(canonicalize(url, open_rules(call.settings).for_url(url).drop_query))
     except ValueError as error:
-        raise ArgumentError(f"{url!r} is no address of a page ({error})") from error
+        raise ArgumentError(str(error)) from error
     if article is None:
         raise UserError(f"{url}: no article is stored under this address; see: scrapy why '{url}'")
     return article

@@ -35,7 +35,7 @@ def why(call: Call) -> int:
         try:
             story = explain(call.options.url, open_rules(call.settings), storage, frontier, now=now)
         except ValueError as error:
-            raise ArgumentError(f"{call.options.url!r} is no address of a page ({error})") from error
+            raise ArgumentError(str(error)) from error
     if call.json:
         call.document(document(story))
     else:
@@ -101,8 +101,9 @@ def _frontier_lines(story: Explanation, now: float) -> Iterator[str]:
         yield _line("queue", "never queued" if story.page is None else "not in the queue")
         return
     yield _line("queue", f"{story.known.state}: {STATES.get(story.known.state, '')}")
-    if story.known.next_due is not None:
-        yield _line("next due", _moment(story.known.next_due, now))
+    due = story.known.next_due
+    if due is not None:
+        yield _line("next due", _moment(due, now) if due > now else "now")
     if story.entry is not None:
         yield _line(
             "queued as", f"{story.entry.kind}, priority {story.entry.priority:.2f}, depth {story.entry.depth}"
@@ -147,8 +148,12 @@ def _article_lines(story: Explanation) -> Iterator[str]:
 
 
 def _why_not(page: PageRecord | None) -> str:
-    """Return the last reason that the page's history gives."""
-    for event in reversed(page.history if page else []):
+    """Return the last reason that the page's record gives."""
+    if page is None:
+        return ""
+    if (page.http_status or 0) >= 400:
+        return f": HTTP {page.http_status}"
+    for event in reversed(page.history):
         if event.get("event") in ("dropped", "not_an_article", "no_page", "unreadable", "fault"):
             reason = event.get("reason") or event.get("cause") or event.get("error")
             return f": {event['event'].replace('_', ' ')} ({reason})"
