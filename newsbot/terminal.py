@@ -11,6 +11,7 @@ import re
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import Literal, TextIO
 
 from rich import box
@@ -71,7 +72,7 @@ def _fits(width: int, columns: Sequence[Column], cells: Sequence[Sequence[str]])
     """Return True if the wide columns keep enough room to be read beside the others."""
     longest = [max((cell_len(row[at]) for row in cells), default=0) for at in range(len(columns))]
     needed = [
-        min(long, READABLE) if column.wide else max(long, *map(cell_len, column.title.split()))
+        min(long, READABLE) if column.wide else max(long, *map(cell_len, _heading(column, long)))
         for column, long in zip(columns, longest, strict=True)
     ]
     return sum(needed) + 2 * (len(columns) - 1) <= width
@@ -82,9 +83,8 @@ def _rich_table(columns: Sequence[Column], cells: Sequence[Sequence[str]]) -> Ta
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
     for at, column in enumerate(columns):
         longest = max((cell_len(row[at]) for row in cells), default=0)
-        narrow = not column.wide and longest < cell_len(column.title)
         table.add_column(
-            column.title.replace(" ", "\n") if narrow else column.title,
+            "\n".join(_heading(column, longest)),
             justify=column.align,
             overflow="fold",
             no_wrap=not column.wide,
@@ -92,6 +92,17 @@ def _rich_table(columns: Sequence[Column], cells: Sequence[Sequence[str]]) -> Ta
     for row in cells:
         table.add_row(*map(Text, row))
     return table
+
+
+def _heading(column: Column, longest: int) -> list[str]:
+    """Return the title in one line or, over cells that are shorter, in two."""
+    if column.wide or cell_len(column.title) <= longest:
+        return [column.title]
+    for width in range(max(longest, 1), len(column.title)):
+        lines = wrap(column.title, width, break_long_words=False)
+        if len(lines) <= 2:
+            return lines
+    return [column.title]
 
 
 def _print_stacked(console: Console, columns: Sequence[Column], cells: Sequence[Sequence[str]]) -> None:
