@@ -11,7 +11,7 @@ from newsbot import urls
 from newsbot.clock import system_clock, utc
 from newsbot.errors import NotAnArticle
 from newsbot.extraction import details, published
-from newsbot.extraction.authors import author_candidates, rule_authors
+from newsbot.extraction.authors import author_candidates, rule_authors, visible_authors
 from newsbot.extraction.canonical import canonical_url
 from newsbot.extraction.evidence import DERIVED, RULE, Candidate, best
 from newsbot.extraction.jsonld import first_text
@@ -78,7 +78,11 @@ class _Reader:
         article = Article(
             url=self.page.url,
             canonical_url=canonical,
-            source=self.rule.domain if self.rule is not None else urls.site_of(self.page.host) if self.page.host else "",
+            source=self.rule.domain
+            if self.rule is not None
+            else urls.site_of(self.page.host)
+            if self.page.host
+            else "",
             title=title.value,
             text=body.text,
             extraction={"text": body.method, "title": title.method, "canonical_url": canonical_method},
@@ -90,7 +94,9 @@ class _Reader:
         return article
 
     def _refuse(self, body: Body) -> None:
-        reason = refuse_page(self.page, body.text, self.hint) or refuse_text(self.page, body.blocks, self.rule, self.hint)
+        reason = refuse_page(self.page, body.text, self.hint) or refuse_text(
+            self.page, body.blocks, self.rule, self.hint
+        )
         if reason is not None:
             raise NotAnArticle(reason)
 
@@ -116,21 +122,21 @@ class _Reader:
         return Candidate(sentence, DERIVED, 0.1) if sentence else None
 
     def _times(self, article: Article) -> None:
-        zone = self.rule.timezone if self.rule is not None else None
-        when = published.published(self.page, self.selected.strings("published_at"), self.hint, zone, self.now)
+        given = published.Given(self.hint, self.rule.timezone if self.rule is not None else None, self.now)
+        when = published.published(self.page, self.selected.strings("published_at"), given)
         if when is not None:
-            article.published_at, article.published_source, article.published_precision = when.at, when.source, when.precision
+            article.published_at, article.published_source = when.at, when.source
+            article.published_precision = when.precision
             article.extraction["published_at"] = when.note
-        changed = published.modified(
-            self.page, self.selected.strings("modified_at"), self.hint, zone, self.now, article.published_at
-        )
+        stated = self.selected.strings("modified_at")
+        changed = published.modified(self.page, stated, given, article.published_at)
         if changed is not None:
             article.modified_at = changed.at
             article.extraction["modified_at"] = changed.note
 
     def _people_and_subjects(self, article: Article) -> None:
         said = article.extraction
-        if authors := rule_authors(self.selected.strings("authors")) or best(author_candidates(self.page)):
+        if authors := self._authors():
             article.authors, said["authors"] = authors.value, authors.method
         if summary := self._stated("summary") or details.summary(self.page, article.title):
             article.summary, said["summary"] = summary.value, summary.method
@@ -141,6 +147,10 @@ class _Reader:
             article.tags, said["tags"] = tags.value, tags.method
         if image := self._stated_image() or details.image(self.page):
             article.image, said["image"] = image.value, image.method
+
+    def _authors(self) -> Candidate[list[str]] | None:
+        stated = rule_authors(self.selected.strings("authors"))
+        return stated or best(author_candidates(self.page)) or visible_authors(self.page)
 
     def _stated(self, field: str) -> Candidate[str] | None:
         value = self.selected.string(field)
@@ -164,4 +174,6 @@ class _Reader:
         found = stated or detect(f"{article.title}\n{article.text}", prior)
         if found:
             article.language = found
-            article.extraction["language"] = RULE if stated else "text" if found != normal_code(prior) else "text+tag"
+            article.extraction["language"] = (
+                RULE if stated else "text" if found != normal_code(prior) else "text+tag"
+            )

@@ -6,49 +6,58 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from lxml import etree
 from lxml.html import HtmlElement
 
 from newsbot.extraction.evidence import JSON_LD, META, MICRODATA, RULE, VISIBLE, Candidate
 from newsbot.extraction.jsonld import Nodes, texts
-from newsbot.extraction.page import Page, text_of
-from newsbot.extraction.strings import key, plain
+from newsbot.extraction.page import Page, text_of, xpath
+from newsbot.extraction.strings import key, plain, word_set
 
 MAX_AUTHORS = 25
 
 _SPLIT = re.compile(
-    r"\s*[;|•·/\n]\s*|\s*,\s+|(?<=[a-zа-яё]),(?=[A-ZА-ЯЁ])|\s+(?:and|und|et|e|y|i|og|och|en|и|й|та|ve|&|with|mit|avec|con)\s+", re.IGNORECASE
+    r"\s*[;|•·/\n]\s*|\s*,\s+|(?<=[a-zа-яё]),(?=[A-ZА-ЯЁ])|\s+(?:and|und|et|e|y|i|og|och|en|и|й|та|ve|&|"
+    r"with|mit|avec|con)\s+",
+    re.IGNORECASE,
 )
 _BY = re.compile(
-    r"^(?:(?:written|story|text|texte?|report(?:ed|ing)?|posted|published|фото и текст|текст|автор(?:ы|и)?(?: статьи| текста| материала)?|"
-    r"подготовил[аи]?|беседовал[аи]?|записал[аи]?|von|par|por|de la redacción|redigerad av|af|av|di|door|przez|yazan|autor(?:en|in|es|a|zy)?|"
-    r"auteur|author(?:s)?|byline|by|от|от автора|opinion|column|essay|kommentar|ein (?:kommentar|gastbeitrag|interview) von|"
+    r"^(?:(?:written|story|text|texte?|report(?:ed|ing)?|posted|published|фото и текст|текст|автор(?:ы|"
+    r"и)?(?: статьи| текста| материала)?|"
+    r"подготовил[аи]?|беседовал[аи]?|записал[аи]?|von|par|por|de la redacción|redigerad av|af|av|di|door|"
+    r"przez|yazan|autor(?:en|in|es|a|zy)?|"
+    r"auteur|author(?:s)?|byline|by|от|от автора|opinion|column|essay|kommentar|ein (?:kommentar|"
+    r"gastbeitrag|interview) von|"
     r"an analysis|interview)\b\s*(?:by|von|par|of)?\s*[:\-–—]?\s*)+",
     re.IGNORECASE,
 )
 _TAIL = re.compile(
-    r"\s*(?:[(\[<].{0,80}[)\]>]|[-–—|]\s+(?:[A-ZА-Я][\w.]*\s?){1,4}|@\w+|,\s*(?:md|phd|dr|jr|sr|ph\.d\.?))\s*$|\s+(?:updated|published|обновлено)\b.*$",
+    r"\s*(?:[(\[<].{0,80}[)\]>]|[-–—|]\s+(?:[A-ZА-Я][\w.]*\s?){1,4}|@\w+|,\s*(?:md|phd|dr|jr|sr|"
+    r"ph\.d\.?))\s*$|\s+(?:updated|published|обновлено)\b.*$",
     re.IGNORECASE,
 )
 _NOT_A_NAME = re.compile(
-    r"https?:|www\.|\.(?:com|org|net|ru|html?)/|@|[<>{}=_#*\\]|\d{2}|\b(?:updated|published|posted|comments?|share|follow|subscribe|photo|photos|image|video|"
-    r"copyright|all rights|read more|reporter|correspondent|editor|journalist|journalistin|redakteur(?:in)?|redaktor|autor|admin(?:istrator)?|"
-    r"contributor|contributors|read|minutes?|min|ago|edited|additional reporting|contact|email|more from|корреспондент|редактор|обозреватель|"
+    r"https?:|www\.|\.(?:com|org|net|ru|html?)/|@|[<>{}=_#*\\]|\d{2}|\b(?:updated|published|posted|"
+    r"comments?|share|follow|subscribe|photo|photos|image|video|"
+    r"copyright|all rights|read more|reporter|correspondent|editor|journalist|journalistin|redakteur(?:in)?|"
+    r"redaktor|autor|admin(?:istrator)?|"
+    r"contributor|contributors|read|minutes?|min|ago|edited|additional reporting|contact|email|more from|"
+    r"корреспондент|редактор|обозреватель|"
     r"журналист|опубликовано|обновлено|фото|источник|читать|подписаться)\b",
     re.IGNORECASE,
 )
-_EMPTY = frozenset(
-    "admin administrator author autor автор editor redaktion redakcja redakce redacción redacao redação redactie redazione редакция редактор "
-    "staff null none undefined unknown anonymous user guest name nan n a false true webmaster root superuser".split()
+_EMPTY = word_set(
+    "admin administrator author autor автор editor redaktion redakcja redakce redacción redacao redação "
+    "redactie redazione редакция редактор "
+    "staff null none undefined unknown anonymous user guest name nan n a false true webmaster root superuser"
 )
-_AGENCY = re.compile(
-    r"^(?:reuters|ap|afp|dpa|apa|sda|ats|efe|ansa|tass|тасс|риа новости|ria novosti|интерфакс|interfax|укринформ|унн|унiан|xinhua|bloomberg)$", re.IGNORECASE
-)
-_BYLINE = etree.XPath(
-    "//*[@rel='author'] | //*[contains(@class,'author') or contains(@class,'byline') or contains(@class,'Author') or contains(@class,'Byline')"
-    " or contains(@class,'avtor') or contains(@id,'author') or contains(@data-testid,'author') or contains(@data-testid,'byline')]"
+_BYLINE = xpath(
+    "//*[@rel='author'] | //*[contains(@class,'author') or contains(@class,'byline')"
+    " or contains(@class,'Author') or contains(@class,'Byline') or contains(@class,'avtor')"
+    " or contains(@id,'author')"
+    " or contains(@data-testid,'author') or contains(@data-testid,'byline')]"
     "[not(self::body or self::html or self::article or self::main or self::script or self::img)]"
 )
+_NAME = xpath(".//*[@itemprop='name']")
 _ASIDE = re.compile(r"comment|related|sidebar|footer|recommend|widget|bio\b|popular|social", re.IGNORECASE)
 
 
@@ -72,16 +81,11 @@ def _names(value: str) -> Iterator[str]:
     text = _BY.sub("", plain(value[:1000]))
     if not text or text.startswith(("http:", "https:", "//", "www.")):
         return
-    for part in _SPLIT.split(text) if _splits(text) else [text]:
-        name = _BY.sub("", (part or "").strip(" \t.,:;-–—|\"«»“”"))
+    for part in _SPLIT.split(text):
+        name = _BY.sub("", (part or "").strip(' \t.,:;-–—|"«»“”'))
         name = _TAIL.sub("", name).strip(" ,:;-–—|")
         if _is_name(name):
             yield name
-
-
-def _splits(text: str) -> bool:
-    """A list of names is split; an office such as "Food and Drug Editor" is not."""
-    return len(text) > 3
 
 
 def _is_name(name: str) -> bool:
@@ -91,7 +95,7 @@ def _is_name(name: str) -> bool:
 
 
 def author_candidates(page: Page) -> Iterator[Candidate[list[str]]]:
-    """Yield lists of authors by source: JSON-LD, microdata, meta, visible bylines."""
+    """Yield lists of authors by source: JSON-LD, microdata, meta."""
     node = page.article
     if node is not None:
         persons, others = _by_type(node.get("author") or node.get("creator"), page.nodes)
@@ -101,8 +105,20 @@ def author_candidates(page: Page) -> Iterator[Candidate[list[str]]]:
     for values, method, confidence in (
         (_microdata(page), MICRODATA, 0.8),
         (page.meta_all("author", "article:author", "article:author_name", "og:article:author"), META, 0.75),
-        (page.meta_all("parsely-author", "sailthru.author", "cxenseparse:author", "byl", "cxensparse:author"), META, 0.76),
-        (page.meta_all("citation_author", "dc.creator", "dcterms.creator", "dcsext.author", "mediator_author"), META, 0.74),
+        (
+            page.meta_all(
+                "parsely-author", "sailthru.author", "cxenseparse:author", "byl", "cxensparse:author"
+            ),
+            META,
+            0.76,
+        ),
+        (
+            page.meta_all(
+                "citation_author", "dc.creator", "dcterms.creator", "dcsext.author", "mediator_author"
+            ),
+            META,
+            0.74,
+        ),
     ):
         found = clean_authors(values)
         if found and not all(_is_site(name, page) for name in found):
@@ -112,9 +128,12 @@ def author_candidates(page: Page) -> Iterator[Candidate[list[str]]]:
         if found and not all(_is_site(name, page) for name in found):
             yield Candidate(found, JSON_LD, 0.6)
             break
+
+
+def visible_authors(page: Page) -> Candidate[list[str]] | None:
+    """Return the names of the visible byline; asked only where nothing else names authors."""
     found = clean_authors(_bylines(page))
-    if found:
-        yield Candidate(found, VISIBLE, 0.5)
+    return Candidate(found, VISIBLE, 0.5) if found else None
 
 
 def rule_authors(values: list[str]) -> Candidate[list[str]] | None:
@@ -127,9 +146,11 @@ def _by_type(value: Any, nodes: Nodes) -> tuple[list[str], list[str]]:
     """Names of persons, and of organisations and things without a type, in JSON-LD."""
     persons: list[str] = []
     others: list[str] = []
-    for item in (value if isinstance(value, list) else [value])[:50]:
-        item = nodes.follow(item)
-        is_person = isinstance(item, str) or (isinstance(item, dict) and "Organization" not in str(item.get("@type")))
+    for entry in (value if isinstance(value, list) else [value])[:50]:
+        item = nodes.follow(entry)
+        is_person = isinstance(item, str) or (
+            isinstance(item, dict) and "Organization" not in str(item.get("@type"))
+        )
         (persons if is_person else others).extend(texts(item))
     return persons, others
 
@@ -137,8 +158,7 @@ def _by_type(value: Any, nodes: Nodes) -> tuple[list[str], list[str]]:
 def _microdata(page: Page) -> list[str]:
     values = []
     for element in page.items.get("author", [])[:MAX_AUTHORS]:
-        inner = element.xpath(".//*[@itemprop='name']")
-        target = inner[0] if isinstance(inner, list) and inner else element
+        target = next(iter(_NAME(element)), element)
         values.append(target.get("content") or text_of(target, 300))
     return values
 
@@ -147,7 +167,9 @@ def _is_site(name: str, page: Page) -> bool:
     """True for a "name" that is the site's own."""
     site = key(page.meta("og:site_name"))
     name = key(name)
-    return bool(name) and (name == site or name.replace(" ", "") in page.host.replace("-", "").replace(".", " ").split())
+    return bool(name) and (
+        name == site or name.replace(" ", "") in page.host.replace("-", "").replace(".", " ").split()
+    )
 
 
 def _bylines(page: Page) -> list[str]:
@@ -163,9 +185,14 @@ def _bylines(page: Page) -> list[str]:
 
 def _capitalised(text: str) -> bool:
     names = text.split()
-    return 2 <= len(names) <= 8 and all(word[0].isupper() or not word[0].isalpha() or len(word) <= 3 for word in names)
+    return 2 <= len(names) <= 8 and all(
+        word[0].isupper() or not word[0].isalpha() or len(word) <= 3 for word in names
+    )
 
 
 def _is_aside(element: HtmlElement) -> bool:
     chain = [element, *element.iterancestors()]
-    return any(_ASIDE.search(f"{e.get('class') or ''} {e.get('id') or ''}") or e.tag in ("footer", "aside", "nav") for e in chain[:12])
+    return any(
+        _ASIDE.search(f"{e.get('class') or ''} {e.get('id') or ''}") or e.tag in ("footer", "aside", "nav")
+        for e in chain[:12]
+    )

@@ -8,25 +8,27 @@ from typing import Literal
 
 from lxml import etree
 
-from newsbot.extraction.strings import resolved, squash
+from newsbot.extraction.strings import resolved, squash, word_set
 
 Kind = Literal["paragraph", "heading", "quote", "item", "cell"]
 
 MAX_BLOCKS = 5000
 
 _KINDS: dict[str, Kind] = {
-    "h1": "heading", "h2": "heading", "h3": "heading", "h4": "heading", "h5": "heading", "h6": "heading", "head": "heading",
-    "blockquote": "quote", "quote": "quote", "q": "quote", "li": "item", "item": "item", "dt": "item", "dd": "item",
-    "td": "cell", "th": "cell", "cell": "cell",
+    "h1": "heading", "h2": "heading", "h3": "heading", "h4": "heading", "h5": "heading", "h6": "heading",
+    "head": "heading", "blockquote": "quote", "quote": "quote", "li": "item", "item": "item",
+    "dt": "item", "dd": "item", "td": "cell", "th": "cell", "cell": "cell",
 }  # fmt: skip
 """HTML names, and the TEI names in which trafilatura answers."""
-_BREAKS = frozenset(
-    "p div section article main header footer ul ol dl list table tbody thead tfoot tr row pre code br lb hr address details summary center "
-    "figure body html form fieldset".split()
+_BREAKS = word_set(
+    "p div section article main header footer ul ol dl list table tbody thead tfoot tr row pre code br lb "
+    "hr address details summary center "
+    "figure body html form fieldset"
 ) | frozenset(_KINDS)
-_SKIPPED = frozenset(
-    "script style noscript template svg iframe object embed video audio canvas button select option input textarea form nav figcaption "
-    "aside head title graphic img picture source menu dialog".split()
+_SKIPPED = word_set(
+    "script style noscript template svg iframe object embed video audio canvas button select option input "
+    "textarea form nav figcaption "
+    "aside head title graphic img picture source menu dialog"
 )
 _HTML_HEAD = frozenset({"meta", "link", "title", "script", "style", "base"})
 

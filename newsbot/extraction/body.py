@@ -17,7 +17,7 @@ from newsbot.extraction.density import densest
 from newsbot.extraction.strings import words
 from newsbot.extraction.tidy import pointers
 
-MAX_ELEMENTS = 12_000
+MAX_ELEMENTS = 18_000
 """Larger pages are read by density alone: trafilatura's time grows faster than the page."""
 
 _DOUBT = 1.4
@@ -27,7 +27,8 @@ _FULLER = 1.5
 logging.getLogger("trafilatura").setLevel(logging.CRITICAL)  # "discarding data" is no news to a crawler
 
 _USELESS = (
-    "script", "style", "noscript", "template", "svg", "iframe", "object", "embed", "video", "audio", "canvas", "link", "meta", "button",
+    "script", "style", "noscript", "template", "svg", "iframe", "object", "embed", "video", "audio", "canvas",
+    "link", "meta", "button",
     "select", "figcaption", "input", "textarea", "dialog",
 )  # fmt: skip
 
@@ -49,20 +50,28 @@ def generic_body(tree: HtmlElement, removed: Collection[etree._Element] = ()) ->
         return (dense, "density") if dense else ([], "none")
     if _length(dense) > _DOUBT * _length(blocks):  # a precise extractor stops early on some pages
         fuller = _trafilatura(lean, precise=False)
-        if _length(fuller) > _FULLER * _length(blocks) and agreement(fuller, dense) > agreement(blocks, dense):
+        if _length(fuller) > _FULLER * _length(blocks) and agreement(fuller, dense) > agreement(
+            blocks, dense
+        ):
             return fuller, "trafilatura-full"
     return blocks, "trafilatura"
 
 
 def _trafilatura(lean: HtmlElement, *, precise: bool) -> list[Block]:
     document = trafilatura.bare_extraction(
-        lean, favor_precision=precise, fast=not precise, include_comments=False, include_images=False, include_links=False, with_metadata=False
+        lean,
+        favor_precision=precise,
+        fast=not precise,
+        include_comments=False,
+        include_images=False,
+        include_links=False,
+        with_metadata=False,
     )
     return render([document.body]) if document is not None and not isinstance(document, dict) else []
 
 
 def agreement(one: list[Block], other: list[Block]) -> float:
-    """Return how much two texts have in common, 0 to 1: Dice's coefficient over pairs of neighbouring words."""
+    """Return how much two texts have in common, 0 to 1: Dice's coefficient over pairs of words."""
     left, right = _pairs(one), _pairs(other)
     total = sum(left.values()) + sum(right.values())
     return 2 * sum((left & right).values()) / total if total else 0.0

@@ -39,17 +39,28 @@ def _believed(value: str, page: Page, own: str, drop_query: tuple[str, ...]) -> 
         return None
     if _is_front(found) and not _is_front(own):
         return None
-    if len(target.path) < len(source.path) and source.path.startswith(target.path.rstrip("/") + "/") and not _same_story(target.path):
+    if (
+        len(target.path) < len(source.path)
+        and source.path.startswith(target.path.rstrip("/") + "/")
+        and not _same_story(target.path)
+    ):
         return None  # a section instead of the page below it
     return found
 
 
 def _is_front(url: str) -> bool:
     parts = urlsplit(url)
-    return parts.path.strip("/") in ("", "index.html", "index.php", "home", "en", "ru", "ua", "uk") and not parts.query
+    return (
+        parts.path.strip("/") in ("", "index.html", "index.php", "home", "en", "ru", "ua", "uk")
+        and not parts.query
+    )
 
 
 def _same_story(path: str) -> bool:
     """True for a path that can name an article: it has a number or a long last part."""
     last = path.rstrip("/").rsplit("/", 1)[-1]
-    return any(sign.isdigit() for sign in last) or last.count("-") >= 2 or last.endswith((".html", ".htm", ".shtml", ".php"))
+    return (
+        any(sign.isdigit() for sign in last)
+        or last.count("-") >= 2
+        or last.endswith((".html", ".htm", ".shtml", ".php"))
+    )

@@ -25,8 +25,9 @@ _META = re.compile(
 )
 _ALIASES = {
     "win-1251": "cp1251", "win1251": "cp1251", "windows1251": "cp1251", "cp-1251": "cp1251", "1251": "cp1251",
-    "koi8r": "koi8-r", "koi-8": "koi8-r", "koi8-ru": "koi8-u", "utf8mb4": "utf-8", "utf": "utf-8", "unicode": "utf-8",
-    "x-sjis": "cp932", "windows-31j": "cp932", "ks_c_5601-1987": "cp949", "x-gbk": "gb18030",
+    "koi8r": "koi8-r", "koi-8": "koi8-r", "koi8-ru": "koi8-u", "utf8mb4": "utf-8", "utf": "utf-8",
+    "unicode": "utf-8", "x-sjis": "cp932", "windows-31j": "cp932", "ks_c_5601-1987": "cp949",
+    "x-gbk": "gb18030",
 }  # fmt: skip
 _MULTIBYTE = frozenset(
     {"cp932", "shift_jis", "euc_jp", "cp949", "euc_kr", "gb18030", "gbk", "gb2312", "big5", "big5hkscs"}

@@ -22,39 +22,54 @@ AHEAD = timedelta(days=1)
 MAX_TEXT = 400
 
 _HOURS = {
-    "z": 0.0, "ut": 0.0, "utc": 0.0, "gmt": 0.0, "wet": 0.0, "bst": 1.0, "west": 1.0, "cet": 1.0, "mez": 1.0, "cest": 2.0,
-    "mesz": 2.0, "eet": 2.0, "eest": 3.0, "msk": 3.0, "мск": 3.0, "trt": 3.0, "ist": 5.5, "wib": 7.0, "ict": 7.0, "hkt": 8.0,
-    "sgt": 8.0, "awst": 8.0, "jst": 9.0, "kst": 9.0, "aest": 10.0, "aedt": 11.0, "nzst": 12.0, "nzdt": 13.0, "est": -5.0,
-    "edt": -4.0, "et": -5.0, "cst": -6.0, "cdt": -5.0, "ct": -6.0, "mst": -7.0, "mdt": -6.0, "pst": -8.0, "pdt": -7.0, "pt": -8.0,
+    "z": 0.0, "ut": 0.0, "utc": 0.0, "gmt": 0.0, "wet": 0.0, "bst": 1.0, "west": 1.0, "cet": 1.0,
+    "mez": 1.0, "cest": 2.0, "mesz": 2.0, "eet": 2.0, "eest": 3.0, "msk": 3.0, "мск": 3.0, "trt": 3.0,
+    "ist": 5.5, "wib": 7.0, "ict": 7.0, "hkt": 8.0, "sgt": 8.0, "awst": 8.0, "jst": 9.0, "kst": 9.0,
+    "aest": 10.0, "aedt": 11.0, "nzst": 12.0, "nzdt": 13.0, "est": -5.0, "edt": -4.0, "et": -5.0,
+    "cst": -6.0, "cdt": -5.0, "ct": -6.0, "mst": -7.0, "mdt": -6.0, "pst": -8.0, "pdt": -7.0, "pt": -8.0,
     "brt": -3.0, "art": -3.0,
 }  # fmt: skip
 _SUMMER = frozenset({"et", "ct", "pt"})
 _ZONE_NAMES = "|".join(sorted(_HOURS, key=len, reverse=True))
 _CLOCK = (
-    r"(?P<hour>[01]?\d|2[0-4])(?:[:.ч时點点hH]\s?(?P<minute>[0-5]\d)(?!\d)(?:[:.](?P<second>[0-5]\d)(?!\d)(?:[.,]\d{1,9})?)?)"
+    r"(?P<hour>[01]?\d|2[0-4])"
+    r"(?:[:.ч时點点h]\s?(?P<minute>[0-5]\d)(?!\d)(?:[:.](?P<second>[0-5]\d)(?!\d)(?:[.,]\d{1,9})?)?)"
     r"\s{0,2}(?P<half>[AaPp]\.?\s?[Mm]\b\.?)?"
     rf"(?:\s{{0,3}}\(?(?P<zone>{_ZONE_NAMES})\b\)?)?(?:\s{{0,2}}(?P<offset>[+-]\d\d(?::?\d\d)?)(?!\d))?"
 )
 _HOUR_ONLY = r"(?P<hour12>1[0-2]|[1-9])\s?(?P<half12>[AaPp]\.?[Mm]\b\.?)"
-_GAP = r"(?:[\s,;|/·•–—\-]|\b(?:at|um|o|à|a|alle|ore|в|о|у|г|р|год[а]?|года|року|klo|kl|as|às|las|saat|pukul|jam|uhr|the|og|of)\b|[.@]){0,12}"
+_AT = "at|um|o|à|a|alle|ore|в|о|у|г|р|года?|года|року|klo|kl|as|às|las|saat|pukul|jam|uhr|the|og|of"
+_GAP = rf"(?:[\s,;|/·•–—\-]|\b(?:{_AT})\b|[.@]){{0,12}}"
 _TAIL = rf"(?:{_GAP}(?:{_CLOCK}|{_HOUR_ONLY}))?"
 _DE = r"(?:\s?(?:de|del|of|d')\s)?"
 _WORD = r"(?P<name>[^\W\d_]{3,14})\.?"
+_YEAR = r"(?P<year>(?:19|20)\d\d)"
+_DAY = r"(?P<day>[0-3]?\d)"
 _FORMS = tuple(
     re.compile(form, re.IGNORECASE)
     for form in (
-        r"(?<!\d)(?P<year>(?:19|20)\d\d)\s?[年년]\s?(?P<month>\d{1,2})\s?[月월]\s?(?P<day>\d{1,2})\s?[日일]?" + _TAIL,
-        rf"(?<!\d)(?P<year>(?:19|20)\d\d)(?P<mark>[-/.])(?P<month>\d{{1,2}})(?P=mark)(?P<day>\d{{1,2}})(?!\d)(?:T|{_GAP})?(?:{_CLOCK})?",
-        rf"(?<!\d)(?P<day>[0-3]?\d)(?:st|nd|rd|th|er|º|\.)?[\s\-/]{{0,3}}{_DE}(?:tháng\s)?{_WORD}[\s,\-/]{{0,3}}{_DE}(?P<year>(?:19|20)\d\d)(?!\d){_TAIL}",
-        rf"(?<![^\W\d_]){_WORD}[\s\-]{{1,3}}(?P<day>[0-3]?\d)(?:st|nd|rd|th)?[\s,\-]{{1,3}}(?P<year>(?:19|20)\d\d)(?!\d){_TAIL}",
-        rf"(?<![\d.])(?P<day>[0-3]?\d)(?P<mark>[./\-])\s?(?P<month>[01]?\d)(?P=mark)\s?(?P<year>(?:19|20)\d\d)(?![\d]){_TAIL}",
-        rf"(?<!\d)(?P<day>[0-3]?\d)\s(?:tháng)\s(?P<month>[01]?\d)(?:,?\s|\snăm\s)(?P<year>20\d\d){_TAIL}",
-        rf"(?<![\d.])(?P<day>[0-3]?\d)(?P<mark>[./])(?P<month>[01]?\d)(?P=mark)(?P<year>\d\d)(?![\d.]){_TAIL}",
+        # 2024年5月3日 14:05
+        rf"(?<!\d){_YEAR}\s?[年년]\s?(?P<month>\d{{1,2}})\s?[月월]\s?(?P<day>\d{{1,2}})\s?[日일]?{_TAIL}",
+        # 2024-05-03 14:05:10 +0300, 2024/5/3
+        rf"(?<!\d){_YEAR}(?P<mark>[-/.])(?P<month>\d{{1,2}})(?P=mark)(?P<day>\d{{1,2}})(?!\d)(?:T|{_GAP})?(?:{_CLOCK})?",
+        # 3 мая 2024 г., 14:05; 3rd of May 2024; 3 de mayo de 2024
+        rf"(?<!\d){_DAY}(?:st|nd|rd|th|er|º|\.)?[\s\-/]{{0,3}}{_DE}(?:tháng\s)?{_WORD}[\s,\-/]{{0,3}}{_DE}{_YEAR}(?!\d){_TAIL}",
+        # May 3, 2024, 2:05 pm
+        rf"(?<![^\W\d_]){_WORD}[\s\-]{{1,3}}{_DAY}(?:st|nd|rd|th)?[\s,\-]{{1,3}}{_YEAR}(?!\d){_TAIL}",
+        # 03.05.2024 14:05, 03/05/2024
+        rf"(?<![\d.]){_DAY}(?P<mark>[./\-])\s?(?P<month>[01]?\d)(?P=mark)\s?{_YEAR}(?![\d]){_TAIL}",
+        # 3 tháng 5, 2024
+        rf"(?<!\d){_DAY}\s(?:tháng)\s(?P<month>[01]?\d)(?:,?\s|\snăm\s){_YEAR}{_TAIL}",
+        # 03.05.24
+        rf"(?<![\d.]){_DAY}(?P<mark>[./])(?P<month>[01]?\d)(?P=mark)(?P<year>\d\d)(?![\d.]){_TAIL}",
     )
 )
 _BEFORE = re.compile(rf"{_CLOCK}[\s,;|/·•–—\-]{{1,4}}$", re.IGNORECASE)
 _COMPACT = re.compile(r"((?:19|20)\d\d)(\d\d)(\d\d)(?:T?(\d\d)(\d\d)(\d\d)?(Z|[+-]\d{4})?)?")
-_JS = re.compile(r"[A-Z][a-z]{2} ([A-Z][a-z]{2}) (\d\d) (?:(\d{4}) )?(\d\d):(\d\d):(\d\d) (?:GMT|UTC)?([+-]\d{4})?(?: ?[A-Z]{3,4})?(?: (\d{4}))?")
+_JS = re.compile(
+    r"[A-Z][a-z]{2} ([A-Z][a-z]{2}) (\d\d) (?:(\d{4}) )?(\d\d):(\d\d):(\d\d) ?"
+    r"([A-Z]{3,4})?([+-]\d{4})?(?: (\d{4}))?"
+)
 _SECONDS = re.compile(r".{10}[T ]\d\d:\d\d:\d\d")
 
 
@@ -145,13 +160,14 @@ def _compact(text: str) -> Written | None:
 def _js(text: str) -> Written | None:
     """``Fri May 03 2024 14:05:00 GMT+0300 (MSK)`` and ``Fri May 03 14:05:00 CEST 2024``."""
     match = _JS.match(text)
-    if match is None or not (match[3] or match[8]):
+    if match is None or not (match[3] or match[9]):
         return None
     number = month(match[1])
     if number is None:
         return None
-    local = datetime(int(match[3] or match[8]), number, int(match[2]), int(match[4]), int(match[5]), int(match[6]))
-    return Written(local, "second", _offset(match[7]) if match[7] else None)
+    clock = (int(match[4]), int(match[5]), int(match[6]))
+    local = datetime(int(match[3] or match[9]), number, int(match[2]), *clock)
+    return Written(local, "second", _zone(match[7], match[8], local))
 
 
 def _from_match(match: re.Match[str], text: str, language: str | None) -> Written | None:
@@ -178,7 +194,13 @@ def _day(part: dict[str, str | None], language: str | None) -> datetime | None:
         return None
     if year < 100:
         year += 2000 if year < 70 else 1900
-    if not name and part.get("mark") == "/" and (number > 12 or (language == "en-us" and day <= 12)) and year >= 1970 and part["day"]:
+    if (
+        not name
+        and part.get("mark") == "/"
+        and (number > 12 or (language == "en-us" and day <= 12))
+        and year >= 1970
+        and part["day"]
+    ):
         day, number = number, day
     return datetime(year, number, day)
 
@@ -188,7 +210,9 @@ def _with_clock(day: datetime, part: dict[str, str | None]) -> Written:
     half = part.get("half") or part.get("half12")
     if half and hour <= 12:
         hour = hour % 12 + (12 if half[0] in "pP" else 0)
-    local = day + timedelta(hours=hour, minutes=int(part.get("minute") or 0), seconds=int(part.get("second") or 0))
+    local = day + timedelta(
+        hours=hour, minutes=int(part.get("minute") or 0), seconds=int(part.get("second") or 0)
+    )
     precision: Precision = "second" if part.get("second") else "minute"
     return Written(local, precision, _zone(part.get("zone"), part.get("offset"), local))
 
@@ -196,9 +220,9 @@ def _with_clock(day: datetime, part: dict[str, str | None]) -> Written:
 def _zone(name: str | None, offset: str | None, local: datetime) -> tzinfo | None:
     if offset:
         return _offset(offset)
-    if not name:
+    hours = _HOURS.get(name.lower()) if name else None
+    if name is None or hours is None:
         return None
-    hours = _HOURS[name.lower()]
     if name.lower() in _SUMMER and 3 < local.month < 11:  # "ET" is EST in winter, EDT in summer
         hours += 1
     return timezone(timedelta(hours=hours))

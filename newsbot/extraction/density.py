@@ -8,11 +8,15 @@ from lxml import etree
 from lxml.html import HtmlElement
 
 from newsbot.extraction.blocks import Block, render
+from newsbot.extraction.strings import word_set
 
-_INLINE = frozenset(
-    "a abbr b bdi bdo big cite code del dfn em font i ins kbd label mark q s samp small span strike strong sub sup time tt u var wbr br".split()
+_INLINE = word_set(
+    "a abbr b bdi bdo big cite code del dfn em font i ins kbd label mark q s samp small span strike strong "
+    "sub sup time tt u var wbr br"
 )
-_SKIPPED = frozenset("script style noscript template svg head title nav footer button select option textarea aside header menu".split())
+_SKIPPED = word_set(
+    "script style noscript template svg head title nav footer button select option textarea aside header menu"
+)
 _LEAST = 25
 
 
@@ -69,7 +73,9 @@ def _in_sentence(link: etree._Element) -> bool:
     """True for a link with other text beside it."""
     parent = link.getparent()
     beside = len((link.tail or "").strip())
-    return beside > 15 or (parent is not None and parent.tag in ("p", "span") and len((parent.text or "").strip()) > 15)
+    return beside > 15 or (
+        parent is not None and parent.tag in ("p", "span") and len((parent.text or "").strip()) > 15
+    )
 
 
 def _own_text(tree: HtmlElement) -> tuple[dict[etree._Element, int], dict[etree._Element, int]]:

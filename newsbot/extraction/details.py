@@ -25,7 +25,12 @@ def summary(page: Page, title: str) -> Candidate[str] | None:
         (first_text(node.get("description")), JSON_LD),
         (page.meta("og:description"), OPEN_GRAPH),
         (page.meta("description", "twitter:description", "dc.description", "sailthru.description"), META),
-        (next((i.get("content") or text_of(i, MAX_SUMMARY) for i in page.items.get("description", [])), ""), MICRODATA),
+        (
+            next(
+                (i.get("content") or text_of(i, MAX_SUMMARY) for i in page.items.get("description", [])), ""
+            ),
+            MICRODATA,
+        ),
     ):
         if len(text) >= 20 and key(text) != key(title):
             return Candidate(text[:MAX_SUMMARY], method, 0.8)
@@ -38,8 +43,21 @@ def section(page: Page) -> Candidate[str] | None:
     for text, method in (
         (first_text(node.get("articleSection")), JSON_LD),
         (page.meta("article:section", "og:article:section"), OPEN_GRAPH),
-        (page.meta("parsely-section", "section", "cxenseparse:section", "sailthru.section", "category", "dc.subject.section"), META),
-        (next((i.get("content") or text_of(i, 100) for i in page.items.get("articleSection", [])), ""), MICRODATA),
+        (
+            page.meta(
+                "parsely-section",
+                "section",
+                "cxenseparse:section",
+                "sailthru.section",
+                "category",
+                "dc.subject.section",
+            ),
+            META,
+        ),
+        (
+            next((i.get("content") or text_of(i, 100) for i in page.items.get("articleSection", [])), ""),
+            MICRODATA,
+        ),
     ):
         if 1 < len(text) <= 80 and not text.startswith(("http:", "https:")) and not text.isdecimal():
             return Candidate(text, method, 0.8)
@@ -66,7 +84,13 @@ def clean_tags(values: Iterable[str], title: str = "") -> list[str]:
     for value in values:
         for part in _COMMA.split(plain(value[:5000])):
             name = key(part)
-            if name and len(part) <= 60 and name != key(title) and ":" not in part and not part.startswith("http"):
+            if (
+                name
+                and len(part) <= 60
+                and name != key(title)
+                and ":" not in part
+                and not part.startswith("http")
+            ):
                 found.setdefault(name, part.strip("#\"' "))
     return list(found.values())[:MAX_TAGS]
 

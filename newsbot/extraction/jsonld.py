@@ -17,13 +17,32 @@ MAX_SCRIPTS = 60
 MAX_LENGTH = 1_000_000
 
 _ARTICLE = re.compile(r"(?:Article|BlogPosting|LiveBlogPosting|Report|NewsStory)$")
-_WEAK = re.compile(r"(?:WebPage|CreativeWork|SocialMediaPosting|DiscussionForumPosting|VideoObject|Review|PodcastEpisode|Recipe)$")
+_WEAK = re.compile(
+    r"(?:WebPage|CreativeWork|SocialMediaPosting|DiscussionForumPosting|VideoObject|Review|PodcastEpisode|"
+    r"Recipe)$"
+)
 _LIST = re.compile(r"(?:CollectionPage|SearchResultsPage|ProfilePage|ContactPage|AboutPage)$")
-_ASIDE = frozenset({"hasPart", "isPartOf", "liveBlogUpdate", "itemListElement", "citation", "relatedLink", "comment", "review"})
+_ASIDE = frozenset(
+    {
+        "hasPart",
+        "isPartOf",
+        "liveBlogUpdate",
+        "itemListElement",
+        "citation",
+        "relatedLink",
+        "comment",
+        "review",
+    }
+)
 _TRAILING_COMMA = re.compile(r",(\s*[}\]])")
 _BAD_ESCAPE = re.compile(r'\\(?![\\/"bfnrtu])')
-_WRAPPING = re.compile(r"^\s*(?:<!--|//\s*<!\[CDATA\[|<!\[CDATA\[|/\*.{0,20}?\*/)?\s*|\s*(?:-->|//\s*\]\]>|\]\]>|;)?\s*$", re.DOTALL)
-_SINGLE = re.compile(r'"(headline|datePublished|dateModified|articleSection|inLanguage)"\s*:\s*"((?:[^"\\]|\\.){1,500})"')
+_WRAPPING = re.compile(
+    r"^\s*(?:<!--|//\s*<!\[CDATA\[|<!\[CDATA\[|/\*.{0,20}?\*/)?\s*|\s*(?:-->|//\s*\]\]>|\]\]>|;)?\s*$",
+    re.DOTALL,
+)
+_SINGLE = re.compile(
+    r'"(headline|datePublished|dateModified|articleSection|inLanguage)"\s*:\s*"((?:[^"\\]|\\.){1,500})"'
+)
 
 
 class Nodes:
@@ -84,7 +103,9 @@ class Nodes:
             names_page = path in map(_bare, _addresses(node))
             same_title = key(first_text(node.get("headline") or node.get("name"))) in known
             whole = id(node) not in self._asides
-            said = sum(bool(node.get(name)) for name in ("headline", "datePublished", "author", "articleBody"))
+            said = sum(
+                bool(node.get(name)) for name in ("headline", "datePublished", "author", "articleBody")
+            )
             if said:
                 found.append(((names_page or same_title, whole, same_title, said), node))
         if not found:
@@ -97,7 +118,11 @@ class Nodes:
     def weaker(self) -> Iterator[Node]:
         """Nodes of the page as a whole (WebPage, VideoObject …) that name a time or an author."""
         for node in self.all:
-            if _has_type(node, _WEAK) and id(node) not in self._asides and (node.get("datePublished") or node.get("uploadDate")):
+            if (
+                _has_type(node, _WEAK)
+                and id(node) not in self._asides
+                and (node.get("datePublished") or node.get("uploadDate"))
+            ):
                 yield node
 
     def has_list_type(self) -> bool:
@@ -112,7 +137,10 @@ def is_article(node: Node) -> bool:
 
 def _has_type(node: Node, pattern: re.Pattern[str]) -> bool:
     types = node.get("@type")
-    return any(isinstance(name, str) and pattern.search(name) for name in (types if isinstance(types, list) else [types]))
+    return any(
+        isinstance(name, str) and pattern.search(name)
+        for name in (types if isinstance(types, list) else [types])
+    )
 
 
 def load(script: str) -> list[Any]:
@@ -171,10 +199,16 @@ def texts(value: Any) -> list[str]:
         text = plain(value[:20_000])
         return [text] if text else []
     if isinstance(value, dict):
-        return texts(value.get("name") or value.get("@value") or value.get("headline"))
+        return texts(value.get("name") or value.get("@value") or value.get("headline")) or _full_name(value)
     if isinstance(value, list):
         return [text for item in value[:100] if not isinstance(item, list) for text in texts(item)]
     return []
+
+
+def _full_name(node: Node) -> list[str]:
+    parts = [node.get("givenName"), node.get("familyName")]
+    name = plain(" ".join(part for part in parts if isinstance(part, str)))
+    return [name] if name else []
 
 
 def first_text(value: Any) -> str:

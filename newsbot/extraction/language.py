@@ -11,8 +11,12 @@ SAMPLE = 6000
 """Signs of the text that are looked at."""
 
 _CODE = re.compile(r"^([a-z]{2,3})(?:[-_].*)?$")
-_RENAMED = {"iw": "he", "in": "id", "nb": "no", "nn": "no", "ua": "uk", "cz": "cs", "jp": "ja", "kr": "ko", "gr": "el", "cn": "zh", "se": "sv",
-            "eng": "en", "rus": "ru", "ukr": "uk", "deu": "de", "ger": "de", "bs": "hr", "fil": "tl"}  # fmt: skip
+_RENAMED = {
+    "iw": "he", "in": "id", "nb": "no", "nn": "no", "ua": "uk", "cz": "cs", "jp": "ja", "kr": "ko",
+    "gr": "el", "cn": "zh", "se": "sv", "eng": "en", "rus": "ru", "ukr": "uk", "deu": "de", "ger": "de",
+    "bs": "hr", "fil": "tl",
+}  # fmt: skip
+"""Old and three-letter codes, and countries that stand where a language should."""
 _SCRIPTS = (
     ("latin", "A", "ɏ"),
     ("greek", "Ͱ", "Ͽ"),
@@ -41,17 +45,30 @@ _SCRIPTS = (
     ("hangul", "가", "힯"),
 )
 _SURE = {
-    "greek": "el", "armenian": "hy", "hebrew": "he", "bengali": "bn", "gurmukhi": "pa", "gujarati": "gu", "tamil": "ta", "telugu": "te",
-    "kannada": "kn", "malayalam": "ml", "sinhala": "si", "thai": "th", "lao": "lo", "burmese": "my", "georgian": "ka", "khmer": "km",
-    "hangul": "ko",
+    "greek": "el", "armenian": "hy", "hebrew": "he", "bengali": "bn", "gurmukhi": "pa", "gujarati": "gu",
+    "tamil": "ta", "telugu": "te", "kannada": "kn", "malayalam": "ml", "sinhala": "si", "thai": "th",
+    "lao": "lo", "burmese": "my", "georgian": "ka", "khmer": "km", "hangul": "ko",
 }  # fmt: skip
 _BY_SCRIPT = {
     "cyrillic": ("ru", "uk", "be", "bg", "sr", "mk", "kk"),
     "arabic": ("ar", "fa", "ur"),
     "devanagari": ("hi", "mr"),
 }
-_OWN_LETTERS = {"be": "ў", "uk": "їєґ", "kk": "қңғұә", "mk": "ѓќѕ", "sr": "ђћ", "ru": "ыэё", "fa": "پچگژ", "ur": "ٹڈڑے"}
-_LATIN = tuple(language for language in PROFILES if language not in {code for codes in _BY_SCRIPT.values() for code in codes})
+_OWN_LETTERS = {
+    "be": "ў",
+    "uk": "їєґ",
+    "kk": "қңғұә",
+    "mk": "ѓќѕ",
+    "sr": "ђћ",
+    "ru": "ыэё",
+    "fa": "پچگژ",
+    "ur": "ٹڈڑے",
+}
+_LATIN = tuple(
+    language
+    for language in PROFILES
+    if language not in {code for codes in _BY_SCRIPT.values() for code in codes}
+)
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)?")
 _PRIOR = 0.25
 _ENOUGH = 0.06

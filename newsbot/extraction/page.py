@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from urllib.parse import SplitResult, urlsplit
@@ -11,17 +12,31 @@ from lxml import etree
 from lxml.html import HtmlElement
 
 from newsbot.extraction.jsonld import Node, Nodes
-from newsbot.extraction.strings import plain, squash
+from newsbot.extraction.strings import plain, squash, word_set
 
 MAX_TIMES = 200
 MAX_HEADLINES = 50
 
-_ITEM = etree.XPath("//*[@itemprop]")
-_NO_CODE = etree.XPath(".//text()[not(parent::script or parent::style)]")
 _ARTICLE_TYPE = re.compile(r"(?:Article|BlogPosting)/?$")
-_ITEM_NAMES = frozenset(
-    ["headline", "name", "datePublished", "dateModified", "dateCreated", "author", "creator", "articleBody", "articleSection", "keywords", "description", "inLanguage"]
+_ITEM_NAMES = word_set(
+    "headline name datePublished dateModified dateCreated author creator articleBody articleSection keywords",
+    "description inLanguage",
 )
+
+
+def xpath(expression: str) -> Callable[[HtmlElement], list[HtmlElement]]:
+    """Compile an XPath that gives elements; it may be called from several threads."""
+    compiled = etree.XPath(expression)
+
+    def run(element: HtmlElement) -> list[HtmlElement]:
+        found = compiled(element)
+        return [hit for hit in found if isinstance(hit, HtmlElement)] if isinstance(found, list) else []
+
+    return run
+
+
+_ITEM = xpath("//*[@itemprop]")
+_CODE = frozenset({"script", "style"})
 
 
 @dataclass(slots=True)
@@ -54,7 +69,9 @@ class Page:
     def read(cls, tree: HtmlElement, url: str) -> Page:
         """Collect the evidence of ``tree``."""
         page = cls(tree, url)
-        page.html_lang = tree.get("lang") or tree.get("{http://www.w3.org/XML/1998/namespace}lang") or tree.get("xml:lang")
+        page.html_lang = (
+            tree.get("lang") or tree.get("{http://www.w3.org/XML/1998/namespace}lang") or tree.get("xml:lang")
+        )
         readers = {
             "meta": page._meta,
             "link": page._link,
@@ -114,7 +131,9 @@ class Page:
         A page with several article scopes is read only where one of them holds the ``<h1>``.
         """
         marked = _ITEM(self.tree)
-        scope = self._item_scope([e for e in marked if e.get("itemprop") in ("headline", "articleBody", "datePublished")])
+        scope = self._item_scope(
+            [e for e in marked if e.get("itemprop") in ("headline", "articleBody", "datePublished")]
+        )
         found: dict[str, list[HtmlElement]] = {}
         if scope is None:
             return found
@@ -128,7 +147,11 @@ class Page:
         scopes: list[HtmlElement] = []
         for element in marked[:200]:
             scope = _nearest_scope(element)
-            if scope is not None and scope not in scopes and _ARTICLE_TYPE.search(scope.get("itemtype") or ""):
+            if (
+                scope is not None
+                and scope not in scopes
+                and _ARTICLE_TYPE.search(scope.get("itemtype") or "")
+            ):
                 scopes.append(scope)
         if len(scopes) <= 1:
             return scopes[0] if scopes else None
@@ -173,13 +196,23 @@ def text_of(element: HtmlElement, limit: int = 20_000) -> str:
     """Return the text of an element on one line, without scripts."""
     parts: list[str] = []
     length = 0
-    code = element.find(".//script") is not None or element.find(".//style") is not None
-    for part in _NO_CODE(element) if code else element.itertext():
-        parts.append(str(part))
+    for part in _pieces(element):
+        parts.append(part)
         length += len(part)
         if length > limit:
             break
     return squash(" ".join(parts) if len(parts) > 1 and _has_blocks(element) else "".join(parts))
+
+
+def _pieces(element: HtmlElement) -> Iterator[str]:
+    if next(element.iter("script", "style"), None) is None:
+        yield from map(str, element.itertext())
+        return
+    for inner in element.iter():
+        if inner.text and inner.tag not in _CODE:
+            yield str(inner.text)
+        if inner.tail and inner is not element:
+            yield str(inner.tail)
 
 
 def _has_blocks(element: HtmlElement) -> bool:

@@ -18,12 +18,12 @@ MAX_TAGS = 120_000
 """Tags that are parsed; the longest real pages have about 30,000."""
 
 _BINARY = (
-    b"%PDF", b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"PK\x03\x04", b"\x1f\x8b", b"RIFF", b"ID3", b"OggS", b"\x7fELF",
-    b"Rar!", b"7z\xbc\xaf", b"MZ\x90", b"wOFF", b"wOF2", b"\xd0\xcf\x11\xe0", b"BZh", b"\x28\xb5\x2f\xfd", b"fLaC",
+    b"%PDF", b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"PK\x03\x04", b"\x1f\x8b", b"RIFF", b"ID3", b"OggS",
+    b"\x7fELF", b"Rar!", b"7z\xbc\xaf", b"MZ\x90", b"wOFF", b"wOF2", b"\xd0\xcf\x11\xe0", b"BZh",
+    b"\x28\xb5\x2f\xfd", b"fLaC",
 )  # fmt: skip
 _CONTROL = bytes(set(range(32)) - {9, 10, 12, 13, 27})
-_UNWANTED = "".join(map(chr, set(range(32)) - {9, 10, 12, 13})) + "\x7f"
-_DROP = dict.fromkeys(map(ord, _UNWANTED))
+_UNWANTED = bytes({*range(32), 127} - {9, 10, 12, 13})
 _SCRIPT_END = re.compile(r"</(?:script|style|svg)", re.IGNORECASE)
 _SCRIPT = re.compile(r"<(?:script|style|svg)\b", re.IGNORECASE)
 _LAYOUT_TAG = re.compile(
@@ -34,16 +34,17 @@ _TEXT = re.compile(r"[^\W_]")
 
 
 def parse_html(html: bytes, charset: str | None = None) -> HtmlElement:
-    """Return the tree of a page, without comments. ``charset`` is the one that the server declared.
+    """Return the tree of a page, without comments; ``charset`` is what the server declared.
 
     Raises :class:`NotAnArticle` with ``binary`` or ``empty``. Time and memory are bounded: markup is
-    cut at :data:`MAX_MARKUP` and :data:`MAX_TAGS` (scripts that hold no data go first), libxml2 bounds depth and text.
+    cut at :data:`MAX_MARKUP` and :data:`MAX_TAGS` (scripts that hold no data go first); libxml2 bounds
+    depth and text.
     """
     if not html or html.isspace():
         raise NotAnArticle("empty")
     if is_binary(html):
         raise NotAnArticle("binary")
-    markup = decode(html[:MAX_BYTES], charset).translate(_DROP)
+    markup = decode(html[:MAX_BYTES], charset)
     if len(markup) > MAX_MARKUP:
         markup = _without_scripts(markup)[:MAX_MARKUP]
     if markup.count("<") > MAX_TAGS:
@@ -73,7 +74,9 @@ def _parse(markup: str) -> tuple[HtmlElement | None, bool]:
         return None, False
     parser = HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True, huge_tree=False)
     try:
-        tree = document_fromstring(markup.encode("utf-8", "replace"), parser=parser)
+        tree = document_fromstring(
+            markup.encode("utf-8", "replace").translate(None, _UNWANTED), parser=parser
+        )
     except (etree.ParserError, etree.XMLSyntaxError, AssertionError, ValueError):
         return None, False
     stopped = any(entry.type == etree.ErrorTypes.ERR_RESOURCE_LIMIT for entry in parser.error_log)

@@ -23,27 +23,47 @@ from newsbot.extraction.evidence import (
     Candidate,
 )
 from newsbot.extraction.page import Page, Times, text_of
+from newsbot.extraction.strings import word_list
 from newsbot.extraction.visible_dates import visible_dates
 from newsbot.items import Link, Precision, Where
 
 Moment = Candidate[Written]
 
-_PUBLISHED = (
-    "datepublished publishdate publish-date publish_date pubdate pub_date published_time published_at published article.published "
-    "originalpublicationdate date_published publication_date publication-date parsely-pub-date sailthru.date cxenseparse:recs:publishtime "
-    "cxenseparse:publishtime vr:published_time mediator_published_time dc.date.issued dcterms.issued dcterms.created citation_publication_date "
-    "citation_online_date article_date_original dcsext.articlefirstpublished bt:pubdate rnews:datepublished datecreated ptime "
+_PUBLISHED = word_list(
+    "datepublished publishdate publish-date publish_date pubdate pub_date published_time published_at "
+    "published article.published "
+    "originalpublicationdate date_published publication_date publication-date parsely-pub-date "
+    "sailthru.date cxenseparse:recs:publishtime "
+    "cxenseparse:publishtime vr:published_time mediator_published_time dc.date.issued dcterms.issued "
+    "dcterms.created citation_publication_date "
+    "citation_online_date article_date_original dcsext.articlefirstpublished bt:pubdate rnews:datepublished "
+    "datecreated ptime "
     "release_date displaydate"
-).split()
-_LOOSE = "date dc.date dcterms.date dc.date.created citation_date article.created creation_date timestamp".split()
-_MODIFIED = (
-    "article:modified_time og:updated_time datemodified article:modified modified_time lastmod last-modified dc.date.modified dcterms.modified "
-    "parsely-updated-date cxenseparse:recs:modifiedtime mediator_modified_time article.updated revised date_modified updated_time"
-).split()
+)
+_LOOSE = word_list(
+    "date dc.date dcterms.date dc.date.created citation_date article.created creation_date timestamp"
+)
+_MODIFIED = word_list(
+    "article:modified_time og:updated_time datemodified article:modified modified_time lastmod "
+    "last-modified dc.date.modified dcterms.modified "
+    "parsely-updated-date cxenseparse:recs:modifiedtime mediator_modified_time article.updated revised "
+    "date_modified updated_time"
+)
 _URL_DATE = re.compile(r"(?<!\d)((?:19|20)\d\d)[/_.-](0?[1-9]|1[0-2])[/_.-](0?[1-9]|[12]\d|3[01])(?!\d)")
 _URL_COMPACT = re.compile(r"(?<![\d-])(20[0-3]\d)/?(0[1-9]|1[0-2])/?(0[1-9]|[12]\d|3[01])(?![\d])")
 _URL_REVERSED = re.compile(r"(?<!\d)(0[1-9]|[12]\d|3[01])[-/.](0[1-9]|1[0-2])[-/.](20[0-3]\d)(?!\d)")
 _FINER_FROM = 0.45
+_ENOUGH = 0.75
+"""A time from metadata that is trusted so far makes the search of visible text needless."""
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What is known besides the page: the link that led to it, the rule's time zone, the present."""
+
+    hint: Link | None
+    timezone: str | None
+    now: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,18 +83,21 @@ class Zones:
     page: tzinfo | None
     rule: tzinfo | None
 
+    @property
+    def default(self) -> tzinfo:
+        """The zone that is taken where none is written."""
+        return self.page or self.rule or UTC
+
     def apply(self, moment: Moment) -> When:
         """Return the moment in UTC; the note says where its zone came from unless it was written."""
         written = moment.value
-        zone, said = next(
-            (pair for pair in ((self.page, "+page-zone"), (self.rule, "+rule-zone")) if pair[0] is not None), (UTC, "+assumed-utc")
-        )
+        said = "+page-zone" if self.page else "+rule-zone" if self.rule else "+assumed-utc"
         note = moment.method + (said if written.zone is None and written.precision != "day" else "")
-        return When(written.at(zone), moment.method, written.precision, note)
+        return When(written.at(self.default), moment.method, written.precision, note)
 
 
 def rule_zone(name: str | None) -> tzinfo | None:
-    """Return the zone of a rule's ``timezone``; None for none, and for one that this machine does not know."""
+    """Return the zone of a rule's ``timezone``; None for none, and for one that is not known here."""
     if not name:
         return None
     try:
@@ -83,32 +106,33 @@ def rule_zone(name: str | None) -> tzinfo | None:
         return None
 
 
-def published(page: Page, rule: list[str], hint: Link | None, timezone: str | None, now: datetime) -> When | None:
-    """Return the time of publication; ``rule`` holds what the rule's selectors gave."""
+def published(page: Page, stated: list[str], given: Given) -> When | None:
+    """Return the time of publication; ``stated`` holds what the rule's selectors gave."""
     region = _region(page)
-    first = [*_from_rule(rule, region), *_structured(page, region), *_from_hint(hint)]
-    zones = _zones(page, first, timezone)
-    found = _usable(first, zones, now)
-    if not any(c.value.precision != "day" and c.confidence >= 0.75 for c in found):
-        found += _usable([*_time_tags(page, region), *_from_url(page.url), *_visible(page, region)], zones, now)
+    first = [*_from_rule(stated, region), *_structured(page, region), *_from_hint(given.hint)]
+    zones = _zones(page, first, given.timezone)
+    found = _usable(first, zones, given.now)
+    if not any(c.value.precision != "day" and c.confidence >= _ENOUGH for c in found):
+        second = [*_time_tags(page, region), *_from_url(page.url), *_visible(page, region)]
+        found += _usable(second, zones, given.now)
     chosen = _choose(found)
     return zones.apply(chosen) if chosen else None
 
 
-def modified(page: Page, rule: list[str], hint: Link | None, timezone: str | None, now: datetime, since: datetime | None) -> When | None:
+def modified(page: Page, stated: list[str], given: Given, since: datetime | None) -> When | None:
     """Return the time of the last change, if it lies not before ``since`` (the publication)."""
     region = _region(page)
-    candidates = list(_from_rule(rule, region))
-    if page.article is not None:
-        candidates.extend(_stamp(str(page.article.get("dateModified") or ""), JSON_LD, 0.9, region))
-    for item in page.items.get("dateModified", [])[:1]:
-        candidates.extend(_stamp(item.get("content") or item.get("datetime") or text_of(item, 100), MICRODATA, 0.8, region))
-    for name in _MODIFIED:
-        candidates.extend(_stamp(page.meta(name), OPEN_GRAPH if ":" in name else META, 0.7, region))
+    candidates = [*_from_rule(stated, region), *_changed(page, region)]
+    hint = given.hint
     if hint is not None and hint.modified_at is not None:
-        candidates.append(_aware(hint.modified_at, SITEMAP if hint.where is Where.NEWS_SITEMAP else FEED, 0.5))
-    zones = _zones(page, candidates, timezone)
-    usable = [c for c in _usable(candidates, zones, now) if since is None or c.value.at(zones.page or zones.rule or UTC) >= since]
+        method = SITEMAP if hint.where is Where.NEWS_SITEMAP else FEED
+        candidates.append(_aware(hint.modified_at, method, 0.5))
+    zones = _zones(page, candidates, given.timezone)
+    usable = [
+        c
+        for c in _usable(candidates, zones, given.now)
+        if since is None or c.value.at(zones.default) >= since
+    ]
     chosen = max(usable, key=lambda c: c.confidence, default=None)
     return zones.apply(chosen) if chosen else None
 
@@ -153,20 +177,41 @@ def _structured(page: Page, region: str | None) -> Iterator[Moment]:
     if node is not None:
         yield from _stamp(str(node.get("datePublished") or ""), JSON_LD, 0.95, region)
         yield from _stamp(str(node.get("dateCreated") or ""), JSON_LD, 0.62, region)
-    yield from _stamp(page.meta("article:published_time", "og:article:published_time", "og:published_time"), OPEN_GRAPH, 0.92, region)
+    yield from _stamp(
+        page.meta("article:published_time", "og:article:published_time", "og:published_time"),
+        OPEN_GRAPH,
+        0.92,
+        region,
+    )
     for item in page.items.get("datePublished", [])[:1]:
         value = item.get("content") or item.get("datetime") or text_of(item, 100)
         yield from _stamp(value, MICRODATA, 0.88, region)
     for name in _PUBLISHED:
         yield from _stamp(page.meta(name), META, 0.85, region)
     for weak in page.nodes.weaker():
-        yield from _stamp(str(weak.get("datePublished") or weak.get("uploadDate") or ""), JSON_LD, 0.78, region)
+        yield from _stamp(
+            str(weak.get("datePublished") or weak.get("uploadDate") or ""), JSON_LD, 0.78, region
+        )
     for name in _LOOSE:
         yield from _stamp(page.meta(name), META, 0.72, region)
 
 
+def _changed(page: Page, region: str | None) -> Iterator[Moment]:
+    if page.article is not None:
+        yield from _stamp(str(page.article.get("dateModified") or ""), JSON_LD, 0.9, region)
+    for item in page.items.get("dateModified", [])[:1]:
+        value = item.get("content") or item.get("datetime") or text_of(item, 100)
+        yield from _stamp(value, MICRODATA, 0.8, region)
+    for name in _MODIFIED:
+        yield from _stamp(page.meta(name), OPEN_GRAPH if ":" in name else META, 0.7, region)
+
+
 def _from_hint(hint: Link | None) -> Iterator[Moment]:
-    if hint is not None and hint.published_at is not None and hint.where in (Where.FEED, Where.NEWS_SITEMAP, Where.PUSH):
+    if (
+        hint is not None
+        and hint.published_at is not None
+        and hint.where in (Where.FEED, Where.NEWS_SITEMAP, Where.PUSH)
+    ):
         news = hint.where is Where.NEWS_SITEMAP
         yield _aware(hint.published_at, SITEMAP if news else FEED, 0.84 if news else 0.8)
 
@@ -185,18 +230,21 @@ def _time_tags(page: Page, region: str | None) -> Iterator[Moment]:
 def _time_confidence(tag: Times, index: int, count: int) -> float:
     if re.search(r"updat|modif", tag.names):
         return 0.35
-    marked = re.search(r"publi|pubdate|entry-date|posted|dt-published|created", tag.names) or tag.element.get("pubdate") is not None
+    marked = (
+        re.search(r"publi|pubdate|entry-date|posted|dt-published|created", tag.names)
+        or tag.element.get("pubdate") is not None
+    )
     return (0.72 if marked else 0.66 if count == 1 else 0.58) - 0.01 * min(index, 10)
 
 
 def _from_url(url: str) -> Iterator[Moment]:
-    path = url.split("?")[0]
+    path = url.partition("?")[0]
     for pattern, order in ((_URL_DATE, (1, 2, 3)), (_URL_COMPACT, (1, 2, 3)), (_URL_REVERSED, (3, 2, 1))):
         match = pattern.search(path)
         if match is None:
             continue
         try:
-            day = datetime(*(int(match[group]) for group in order))
+            day = datetime(int(match[order[0]]), int(match[order[1]]), int(match[order[2]]))
         except ValueError:  # 31 February
             continue
         yield Candidate(Written(day, "day"), URL, 0.62)
@@ -219,7 +267,7 @@ def _zones(page: Page, candidates: list[Moment], timezone: str | None) -> Zones:
 
 
 def _usable(candidates: list[Moment], zones: Zones, now: datetime) -> list[Moment]:
-    return [_honest(c) for c in candidates if plausible(c.value.at(zones.page or zones.rule or UTC), now)]
+    return [_honest(c) for c in candidates if plausible(c.value.at(zones.default), now)]
 
 
 def _honest(candidate: Moment) -> Moment:
@@ -236,5 +284,9 @@ def _choose(found: list[Moment]) -> Moment | None:
     if chosen is None or chosen.value.precision != "day":
         return chosen
     day = chosen.value.local.date()
-    finer = [c for c in found if c.value.precision != "day" and c.value.local.date() == day and c.confidence >= _FINER_FROM]
+    finer = [
+        c
+        for c in found
+        if c.value.precision != "day" and c.value.local.date() == day and c.confidence >= _FINER_FROM
+    ]
     return max(finer, key=lambda c: c.confidence, default=chosen)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import date, datetime
 from functools import lru_cache
+from typing import TypeAlias
 
 from lxml import etree
 from lxml.html import HtmlElement
@@ -16,7 +17,7 @@ from newsbot.rules.schema import Layout, Rule, Selector
 
 MAX_HITS = 2000
 
-Hit = HtmlElement | str
+Hit: TypeAlias = HtmlElement | str
 
 
 def layout_for(rule: Rule | None, published: datetime | None, now: datetime) -> Layout | None:
@@ -31,19 +32,19 @@ def layout_for(rule: Rule | None, published: datetime | None, now: datetime) -> 
 
 
 class Selected:
-    """A layout applied to a tree. Each field's alternatives are tried in order; the first that gives something wins."""
+    """A layout applied to a tree: of a field's alternatives the first that gives something wins."""
 
     def __init__(self, tree: HtmlElement, layout: Layout | None) -> None:
         self._tree = tree
         self._layout = layout
-        self._removed: frozenset[etree._Element] | None = None
+        self._removed: frozenset[HtmlElement] | None = None
 
     def names(self, field: str) -> bool:
         """True when the layout says how to find ``field``."""
         return self._layout is not None and bool(self._layout.extract.get(field))
 
     def strings(self, field: str) -> list[str]:
-        """Return the values of ``field`` as one-line strings; ``<meta>`` and ``<time>`` give their machine form."""
+        """Return the values of ``field``, a line each; ``<meta>`` and ``<time>`` give their machine form."""
         for selector in self._selectors(field):
             values = [value for hit in self._hits(selector) if (value := _as_string(hit))]
             if values:
@@ -68,7 +69,9 @@ class Selected:
             blocks: list[Block] = []
             for hit in _outermost(self._hits(selector)):
                 if isinstance(hit, str):
-                    blocks.extend(Block("paragraph", line) for line in map(squash, resolved(hit).splitlines()) if line)
+                    blocks.extend(
+                        Block("paragraph", line) for line in map(squash, resolved(hit).splitlines()) if line
+                    )
                 else:
                     blocks.extend(render([hit], self.removed))
             if blocks:
@@ -76,12 +79,12 @@ class Selected:
         return []
 
     @property
-    def removed(self) -> frozenset[etree._Element]:
+    def removed(self) -> frozenset[HtmlElement]:
         """The elements that the layout's ``remove`` selectors hit."""
         if self._removed is None:
             selectors = self._layout.remove if self._layout is not None else ()
             hits = [hit for selector in selectors for hit in self._run(selector)]
-            self._removed = frozenset(hit for hit in hits if isinstance(hit, etree._Element))
+            self._removed = frozenset(hit for hit in hits if isinstance(hit, HtmlElement))
         return self._removed
 
     def _selectors(self, field: str) -> Sequence[Selector]:
@@ -94,7 +97,9 @@ class Selected:
         return [hit for hit in hits if isinstance(hit, str) or not self._is_removed(hit)]
 
     def _is_removed(self, element: HtmlElement) -> bool:
-        return element in self.removed or any(ancestor in self.removed for ancestor in element.iterancestors())
+        return element in self.removed or any(
+            ancestor in self.removed for ancestor in element.iterancestors()
+        )
 
     def _run(self, selector: Selector) -> list[Hit]:
         """Run one selector; one that gives a number or fails on this page gives nothing."""
@@ -106,7 +111,11 @@ class Selected:
             return [str(found)] if found.strip() else []
         if not isinstance(found, list):
             return []
-        return [hit if isinstance(hit, HtmlElement) else str(hit) for hit in found[:MAX_HITS] if isinstance(hit, HtmlElement | str)]
+        return [
+            hit if isinstance(hit, HtmlElement) else str(hit)
+            for hit in found[:MAX_HITS]
+            if isinstance(hit, HtmlElement | str)
+        ]
 
 
 @lru_cache(maxsize=4096)
@@ -117,7 +126,11 @@ def _compiled(xpath: str) -> etree.XPath:
 def _outermost(hits: list[Hit]) -> list[Hit]:
     """Leave out elements inside of other hits, so that no text comes twice."""
     elements = {hit for hit in hits if not isinstance(hit, str)}
-    return [hit for hit in hits if isinstance(hit, str) or not any(above in elements for above in hit.iterancestors())]
+    return [
+        hit
+        for hit in hits
+        if isinstance(hit, str) or not any(above in elements for above in hit.iterancestors())
+    ]
 
 
 def _as_string(hit: Hit) -> str:
@@ -133,4 +146,6 @@ def _as_string(hit: Hit) -> str:
 def _as_address(hit: Hit) -> str:
     if isinstance(hit, str):
         return hit.strip()
-    return next((value.strip() for name in ("data-src", "src", "href", "content") if (value := hit.get(name))), "")
+    return next(
+        (value.strip() for name in ("data-src", "src", "href", "content") if (value := hit.get(name))), ""
+    )

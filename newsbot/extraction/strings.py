@@ -17,6 +17,16 @@ _WORDS = re.compile(
 _CODE = re.compile(r"[{}]|function\s{0,3}\(|\bvar\s|document\.")
 
 
+def word_list(*lines: str) -> tuple[str, ...]:
+    """Return the words of ``lines``: a table of words that is written as text."""
+    return tuple(" ".join(lines).split())
+
+
+def word_set(*lines: str) -> frozenset[str]:
+    """Return :func:`word_list` as a set."""
+    return frozenset(word_list(*lines))
+
+
 def squash(text: str) -> str:
     """Return ``text`` on one line: white space runs become one space, invisible characters go."""
     return _SPACES.sub(" ", _INVISIBLE.sub("", text)).strip()

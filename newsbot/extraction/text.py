@@ -11,7 +11,8 @@ from lxml.html import fragment_fromstring
 
 from newsbot.extraction.blocks import Block, join, render
 from newsbot.extraction.body import generic_body
-from newsbot.extraction.evidence import JSON_LD, MICRODATA, RULE
+from newsbot.extraction.embedded import embedded_blocks
+from newsbot.extraction.evidence import JSON_LD, RULE
 from newsbot.extraction.page import Page
 from newsbot.extraction.selectors import Selected
 from newsbot.extraction.strings import key, looks_like_code, size, squash
@@ -35,7 +36,7 @@ class Body:
         return join(self.blocks)[:MAX_TEXT]
 
     def trimmed(self, title: str, authors: list[str]) -> str:
-        """Return the text without headline, names and date line at its edges; what a rule gave stays as it is."""
+        """Return the text without headline, names and date at its edges; a rule's text stays as it is."""
         blocks = list(self.blocks)
         if self.method == RULE:
             blocks = blocks[1:] if len(blocks) > 1 and key(blocks[0].text) == key(title) else blocks
@@ -51,7 +52,10 @@ class Body:
 
 
 def find_body(page: Page, selected: Selected) -> Body:
-    """Return the text of the page; empty if nothing was found. No generic extractor runs where a rule gives text."""
+    """Return the text of the page, empty if there is none.
+
+    No generic extractor runs where a rule gives text.
+    """
     blocks = selected.blocks() if selected.names("text") else []
     if blocks:
         return Body(tuple(blocks), RULE)
@@ -60,6 +64,9 @@ def find_body(page: Page, selected: Selected) -> Body:
     stated = _stated(page)
     if stated and _is_better(stated, blocks):
         return Body(tuple(stated), JSON_LD)
+    if not blocks:
+        blocks = tidy(embedded_blocks(page.tree))
+        method = "embedded"
     return Body(tuple(blocks), method)
 
 

@@ -5,7 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from newsbot.extraction.evidence import FEED, JSON_LD, META, MICRODATA, OPEN_GRAPH, SITEMAP, VISIBLE, Candidate
+from newsbot.extraction.evidence import (
+    FEED,
+    JSON_LD,
+    META,
+    MICRODATA,
+    OPEN_GRAPH,
+    SITEMAP,
+    VISIBLE,
+    Candidate,
+)
 from newsbot.extraction.jsonld import first_text
 from newsbot.extraction.page import Page, text_of
 from newsbot.extraction.strings import key, plain, words
@@ -13,10 +22,25 @@ from newsbot.items import Link, Where
 
 MAX_TITLE = 400
 
-_SEPARATOR = re.compile(r"\s+[|¦│‖•·»›—–\-:/~]{1,2}\s+|\s*[|│‖]\s*|\s+::\s+|\s*»\s*$|--|_(?=[^_]{2,20}$)|\s*›\s*")
+_SEPARATOR = re.compile(
+    r"\s+[|¦│‖•·»›—–\-:/~]{1,2}\s+|\s*[|│‖]\s*|\s+::\s+|\s*»\s*$|--|_(?=[^_]{2,20}$)|\s*›\s*"
+)
 _TAILED = re.compile(r"\s*(?:[|¦│‖•·»›/]|::|\s[–—\-]\s|:\s[^–—\-])")
 _STRONG = re.compile(r"\s*[|│‖]\s*|\s+(?:::+|»|›|«)\s+")
-_EMPTY = frozenset({"untitled", "home", "index", "document", "без названия", "no title", "new page", "loading", "article", "news"})
+_EMPTY = frozenset(
+    {
+        "untitled",
+        "home",
+        "index",
+        "document",
+        "без названия",
+        "no title",
+        "new page",
+        "loading",
+        "article",
+        "news",
+    }
+)
 
 
 def clean_title(title: str, sites: list[str]) -> str:
@@ -58,7 +82,12 @@ def _names_site(part: str, sites: list[str]) -> bool:
         if name == site or joined == together:
             return True
         longer, shorter = max(joined, together, key=len), min(joined, together, key=len)
-        if len(shorter) >= 4 and shorter in longer and len(name.split()) <= len(site.split()) + 3 and len(longer) < 3 * len(shorter):
+        if (
+            len(shorter) >= 4
+            and shorter in longer
+            and len(name.split()) <= len(site.split()) + 3
+            and len(longer) < 3 * len(shorter)
+        ):
             return True
     return False
 
@@ -73,7 +102,11 @@ def site_names(page: Page) -> list[str]:
         page.meta("apple-mobile-web-app-title"),
         first_text(page.nodes.follow(publisher)),
     ]
-    labels = [label for label in page.host.split(".") if label not in ("www", "com", "co", "m", "org", "net", "news")]
+    labels = [
+        label
+        for label in page.host.split(".")
+        if label not in ("www", "com", "co", "m", "org", "net", "news")
+    ]
     host = [page.host.removeprefix("www."), *[label for label in labels[:-1] or labels if len(label) > 2]]
     found = [key(name) for name in [*raw, *host] if name and len(name) < 60]
     return list(dict.fromkeys(filter(None, found)))
@@ -91,9 +124,20 @@ def title_candidates(page: Page, hint: Link | None) -> Iterator[Candidate[str]]:
         raw.append((first_text(page.article.get("name")), JSON_LD, 0.7))
     raw.append((page.meta("og:title"), OPEN_GRAPH, 0.81))
     raw.extend((text, VISIBLE, 0.86 - 0.1 * index) for index, text in enumerate(page.headings[:3]))
-    raw.extend((item.get("content") or text_of(item, 600), MICRODATA, 0.8) for item in page.items.get("headline", [])[:1])
+    raw.extend(
+        (item.get("content") or text_of(item, 600), MICRODATA, 0.8)
+        for item in page.items.get("headline", [])[:1]
+    )
     raw.append((page.meta("twitter:title"), META, 0.74))
-    raw.append((page.meta("citation_title", "dc.title", "parsely-title", "sailthru.title", "title", "cxenseparse:title"), META, 0.72))
+    raw.append(
+        (
+            page.meta(
+                "citation_title", "dc.title", "parsely-title", "sailthru.title", "title", "cxenseparse:title"
+            ),
+            META,
+            0.72,
+        )
+    )
     if hint is not None and hint.text and hint.where in (Where.FEED, Where.NEWS_SITEMAP, Where.PUSH):
         raw.append((hint.text, SITEMAP if hint.where is Where.NEWS_SITEMAP else FEED, 0.73))
     raw.append((max(_STRONG.split(page.title_tag), key=len), META, 0.5))

@@ -6,11 +6,9 @@ import re
 from collections.abc import Sequence
 from urllib.parse import SplitResult, parse_qsl, unquote
 
-from lxml import etree
-
 from newsbot.extraction.blocks import Block, join
 from newsbot.extraction.density import concentration, headline_links
-from newsbot.extraction.page import Page
+from newsbot.extraction.page import Page, xpath
 from newsbot.extraction.strings import size
 from newsbot.items import Kind, Link, Where
 from newsbot.rules.match import classify
@@ -24,28 +22,43 @@ SHORT_PLAIN = 250
 """… when nothing speaks for it but its text."""
 LONG = 1200
 
-_PASSWORD = etree.XPath("boolean(//input[@type='password'])")
+_PASSWORD = xpath("//input[@type='password']")
 _ERROR = re.compile(
-    r"^\W*(?:error\W*)?(?:40[0134]|410|50[0234])\b|page (?:not|cannot be|could not be) found|not found$|^oops|access denied|^forbidden|service unavailable|"
-    r"internal server error|bad gateway|страница не найдена|страницы не существует|такой страницы нет|доступ (?:запрещен|ограничен)|ошибка \d{3}|^ошибка$|"
-    r"сторінк\w+ не знайдено|seite (?:wurde )?nicht gefunden|page (?:non trouvée|introuvable)|página no encontrada|"
-    r"página não encontrada|pagina non trovata|nie znaleziono strony|content (?:is )?(?:unavailable|no longer available)",
+    r"^\W*(?:error\W*)?(?:40[0134]|410|50[0234])\b|page (?:not|cannot be|could not be) found|not found$|"
+    r"^oops|access denied|^forbidden|service unavailable|"
+    r"internal server error|bad gateway|страница не найдена|страницы не существует|такой страницы нет|"
+    r"доступ (?:запрещен|ограничен)|ошибка \d{3}|^ошибка$|"
+    r"сторінк\w+ не знайдено|seite (?:wurde )?nicht gefunden|page (?:non trouvée|introuvable)|página no "
+    r"encontrada|"
+    r"página não encontrada|pagina non trovata|nie znaleziono strony|content (?:is )?(?:unavailable|no "
+    r"longer available)",
     re.IGNORECASE,
 )
 _CHALLENGE = re.compile(
-    r"^just a moment|attention required|checking your browser|verify (?:that )?you are (?:a )?human|are you a robot|enable javascript and cookies|"
-    r"ddos.?guard|please wait while|captcha|проверка браузера|вы не робот|access to this page has been denied",
+    r"^just a moment|attention required|checking your browser|verify (?:that )?you are (?:a )?human|are you "
+    r"a robot|enable javascript and cookies|"
+    r"ddos.?guard|please wait while|captcha|проверка браузера|вы не робот|access to this page has been "
+    r"denied",
     re.IGNORECASE,
 )
-_LOGIN = re.compile(r"\b(?:log ?in|sign ?in|вход|войти|авторизация|anmelden|connexion|iniciar sesión|accedi|zaloguj)\b", re.IGNORECASE)
-_TAG_PATH = re.compile(r"/(?:tags?|topics?|themes?|keywords?|labels?|tema|temas|thema|sujet|tegi?|metki|story-tags?)(?:/|$)", re.IGNORECASE)
+_LOGIN = re.compile(
+    r"\b(?:log ?in|sign ?in|вход|войти|авторизация|anmelden|connexion|iniciar sesión|accedi|zaloguj)\b",
+    re.IGNORECASE,
+)
+_TAG_PATH = re.compile(
+    r"/(?:tags?|topics?|themes?|keywords?|labels?|tema|temas|thema|sujet|tegi?|metki|story-tags?)(?:/|$)",
+    re.IGNORECASE,
+)
 _LIST_PATH = re.compile(
-    r"/(?:categor(?:y|ies)|rubrics?|rubrika|author|authors|avtor|autor|user|users|profile|archive|archives|arhiv|page/\d+|all|latest)(?:/[^/]*)?/?$", re.IGNORECASE
+    r"/(?:categor(?:y|ies)|rubrics?|rubrika|author|authors|avtor|autor|user|users|profile|archive|archives|"
+    r"arhiv|page/\d+|all|latest)(?:/[^/]*)?/?$",
+    re.IGNORECASE,
 )
 _SEARCH_PATH = re.compile(r"/(?:search|poisk|suche|recherche|buscar|ricerca|szukaj)(?:/|\.|$)", re.IGNORECASE)
 _SEARCH_KEYS = frozenset({"q", "s", "query", "search", "text"})
 _SENTENCE_END = re.compile(r"[.!?…。»”\"')]\s*$")
-_REFRESH = etree.XPath("//meta[translate(@http-equiv,'REFSH','refsh')='refresh']/@content")
+_AT_ONCE = re.compile(r"\s{0,9}[0-5]\s{0,9}[;,]\s{0,9}url", re.IGNORECASE)
+_REFRESH = xpath("//meta[translate(@http-equiv,'REFSH','refsh')='refresh']")
 
 
 def is_strong(hint: Link | None) -> bool:
@@ -54,7 +67,7 @@ def is_strong(hint: Link | None) -> bool:
 
 
 def refuse_page(page: Page, text: str, hint: Link | None) -> str | None:
-    """Return why the page cannot be an article whatever its text: stub, challenge, error, login; else None."""
+    """Return why the page is no article whatever its text: stub, challenge, error, login; else None."""
     length = size(text)
     heading = page.headings[0] if page.headings else ""
     if length < 600 and _is_stub(page):
@@ -63,9 +76,16 @@ def refuse_page(page: Page, text: str, hint: Link | None) -> str | None:
         return None
     if any(_CHALLENGE.search(part) for part in (page.title_tag, heading, text[:200])) and length < 800:
         return "blocked"
-    if any(_ERROR.search(part) for part in (page.title_tag, heading)) and not (is_strong(hint) and length > 400):
+    if any(_ERROR.search(part) for part in (page.title_tag, heading)) and not (
+        is_strong(hint) and length > 400
+    ):
         return "error_page"
-    if _PASSWORD(page.tree) and length < 500 and (_LOGIN.search(page.title_tag + " " + heading) or not is_strong(hint)) and not _calls_itself(page):
+    if (
+        _PASSWORD(page.tree)
+        and length < 500
+        and (_LOGIN.search(page.title_tag + " " + heading) or not is_strong(hint))
+        and not _calls_itself(page)
+    ):
         return "login"
     return None
 
@@ -90,7 +110,12 @@ def _listing(page: Page, blocks: Sequence[Block], length: int, *, named: bool) -
     """A front shows many headlines that are links, and little prose in one place."""
     path = unquote(page.parts.path)
     front, search = _is_front(page.parts), _is_search(page.parts)
-    suspected = page.nodes.has_list_type() or bool(_TAG_PATH.search(path) or _LIST_PATH.search(path)) or search or front
+    suspected = (
+        page.nodes.has_list_type()
+        or bool(_TAG_PATH.search(path) or _LIST_PATH.search(path))
+        or search
+        or front
+    )
     paragraphs = sum(1 for block in blocks if len(block.text) >= 100 and _SENTENCE_END.search(block.text))
     headlines = headline_links(page.tree)
     if headlines < (4 if suspected else 10) or headlines < paragraphs * (3 if named else 2):
@@ -112,12 +137,15 @@ def _calls_itself(page: Page) -> bool:
 
 
 def _is_stub(page: Page) -> bool:
-    content = _REFRESH(page.tree)
-    return any(re.match(r"\s{0,9}[0-5]\s{0,9}[;,]\s{0,9}url", str(value), re.IGNORECASE) for value in content[:3])
+    """True for a page that only sends the reader on, within five seconds."""
+    return any(_AT_ONCE.match(element.get("content") or "") for element in _REFRESH(page.tree)[:3])
 
 
 def _is_front(parts: SplitResult) -> bool:
-    return parts.path.strip("/").lower() in ("", "index.html", "index.php", "index.htm", "home") and not parts.query
+    return (
+        parts.path.strip("/").lower() in ("", "index.html", "index.php", "index.htm", "home")
+        and not parts.query
+    )
 
 
 def _is_search(parts: SplitResult) -> bool:

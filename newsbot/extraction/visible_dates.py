@@ -5,31 +5,42 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from lxml import etree
 from lxml.html import HtmlElement
 
 from newsbot.extraction.dates import Written, find_date
-from newsbot.extraction.page import Page, text_of
+from newsbot.extraction.page import Page, text_of, xpath
 
 MAX_ELEMENTS = 120
 
-_DATED = etree.XPath(
-    "//*[contains(@class,'date') or contains(@class,'Date') or contains(@class,'time') or contains(@class,'publi') or contains(@class,'posted')"
-    " or contains(@class,'byline') or contains(@class,'meta') or contains(@class,'info') or contains(@class,'data') or contains(@class,'footer')"
+_DATED = xpath(
+    "//*[contains(@class,'date') or contains(@class,'Date') or contains(@class,'time')"
+    " or contains(@class,'publi')"
+    " or contains(@class,'posted') or contains(@class,'byline') or contains(@class,'meta')"
+    " or contains(@class,'info') or contains(@class,'data') or contains(@class,'footer')"
     " or contains(@id,'date') or contains(@id,'time') or contains(@id,'published')]"
-    "[not(self::body or self::html or self::article or self::main or self::script or self::meta or self::time)]"
+    "[not(self::body or self::html or self::article or self::main or self::script or self::meta"
+    " or self::time)]"
 )
 _STRONG = re.compile(r"publi|posted|date|byline", re.IGNORECASE)
-_ASIDE = re.compile(r"comment|related|sidebar|recommend|widget|popular|latest|more-|teaser|card|promo|calendar|copyright|weather", re.IGNORECASE)
+_ASIDE = re.compile(
+    r"comment|related|sidebar|recommend|widget|popular|latest|more-|teaser|card|promo|calendar|copyright|"
+    r"weather",
+    re.IGNORECASE,
+)
 _ASIDE_TAGS = frozenset({"aside", "footer", "nav", "form"})
 _SAYS_PUBLISHED = re.compile(
-    r"publi|posted|created|erstellt|veröffentlicht|опубликован|размещен|дата|написа|добавлен|on\b|by\b|\bam\b|vom|stand|pubblicat|gepubliceerd", re.IGNORECASE
+    r"publi|posted|created|erstellt|veröffentlicht|опубликован|размещен|дата|написа|добавлен|on\b|by\b|"
+    r"\bam\b|vom|stand|pubblicat|gepubliceerd",
+    re.IGNORECASE,
 )
-_SAYS_OTHER = re.compile(r"updat|modif|aktualisiert|обновлен|изменен|copyright|©|deadline|registr|expires|mis à jour", re.IGNORECASE)
+_SAYS_OTHER = re.compile(
+    r"updat|modif|aktualisiert|обновлен|изменен|copyright|©|deadline|registr|expires|mis à jour",
+    re.IGNORECASE,
+)
 
 
 def visible_dates(page: Page, region: str | None) -> Iterator[tuple[Written, float]]:
-    """Yield dates with a confidence of .3 to .6: near the headline first, then in elements named for dates."""
+    """Yield dates with a confidence of .3 to .6: near the headline, then in elements named for dates."""
     for element in page.h1[:2]:
         yield from _near(element, region)
     for index, element in enumerate(_DATED(page.tree)[:MAX_ELEMENTS]):
@@ -59,7 +70,12 @@ def _near(headline: HtmlElement, region: str | None) -> Iterator[tuple[Written, 
 
 def _confidence(element: HtmlElement, text: str, index: int) -> float:
     named = bool(_STRONG.search(f"{element.get('class')} {element.get('id')}"))
-    score = (0.5 if named else 0.44) - 0.001 * index - (0.05 if len(text) > 80 else 0.0) - (0.14 if _is_aside(element) else 0.0)
+    score = (
+        (0.5 if named else 0.44)
+        - 0.001 * index
+        - (0.05 if len(text) > 80 else 0.0)
+        - (0.14 if _is_aside(element) else 0.0)
+    )
     return _worded(text, score)
 
 
@@ -71,4 +87,6 @@ def _worded(text: str, score: float) -> float:
 
 def _is_aside(element: HtmlElement) -> bool:
     chain = [element, *element.iterancestors()][:10]
-    return any(e.tag in _ASIDE_TAGS or _ASIDE.search(f"{e.get('class') or ''} {e.get('id') or ''}") for e in chain)
+    return any(
+        e.tag in _ASIDE_TAGS or _ASIDE.search(f"{e.get('class') or ''} {e.get('id') or ''}") for e in chain
+    )
