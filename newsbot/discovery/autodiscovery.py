@@ -29,11 +29,13 @@ _MAX_ANCHORS = 5000
 _FEED_TYPES = ("application/rss+xml", "application/atom+xml", "application/rdf+xml", "application/feed+json")
 _VAGUE_TYPES = ("application/json", "application/xml", "text/xml")
 _FEED_PATH = re.compile(
-    r"/(?:rss|feed|feeds|atom)(?:[0-9.]{0,4}|[-_][\w-]{1,40})?(?:/(?:[\w-]{1,40}(?:\.(?:xml|rss|rdf|atom))?)?)?$"
+    r"/(?:rss|feed|feeds|atom)(?:[0-9.]{1,4}|[-_][\w-]{1,40})?(?:/[\w-]{1,40}){0,3}(?:/|\.(?:xml|rss|rdf|atom))?$"
     r"|/(?:[\w-]{1,40}[-_.])?(?:rss|feed|atom)(?:[-_][\w-]{1,40})?\.(?:xml|rss|php|json)$"
-    r"|\.(?:rss|rdf|atom)$|/(?:index|news|export)[\w-]{0,20}\.(?:xml|rdf)$",
+    r"|\.(?:rss|rdf|atom)$",
     re.IGNORECASE,
 )
+_VAGUE_PATH = re.compile(r"/(?:index|news|export)[\w-]{0,20}\.xml$", re.IGNORECASE)
+"""A feed when a page links to it, a sitemap when robots.txt does."""
 _FEED_QUERY = re.compile(
     r"[?&](?:feed=(?:rss2?|atom|rdf)|format=(?:rss|feed|atom)|type=rss)(?:&|$)", re.IGNORECASE
 )
@@ -152,7 +154,9 @@ def _linked(tree: etree._Element, base: str) -> Iterator[tuple[str, str | None]]
     """Ordinary links whose address looks like a feed's."""
     for element in _elements(_ANCHORS(tree)):
         href = (element.get("href") or "").strip()
-        if len(href) <= MAX_URL and is_feed_address(href) and (address := absolute(base, href)) is not None:
+        if len(href) > MAX_URL or not (is_feed_address(href) or _VAGUE_PATH.search(href)):
+            continue
+        if (address := absolute(base, href)) is not None:
             yield address, text_of(element)[0] or None
 
 

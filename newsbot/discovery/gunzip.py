@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 _MAGIC = b"\x1f\x8b"
 _PIECE = 1 << 18
+_MAX_MEMBERS = 1000
 
 
 def is_gzip(body: bytes) -> bool:
@@ -38,12 +39,15 @@ def gunzip(body: bytes, limit: int) -> bytes:
 
 def _members(packed: memoryview) -> Iterator[bytes]:
     """Unpack one gzip member after the other; end at the first fault."""
-    while packed[:2] == _MAGIC:
+    for _member in range(_MAX_MEMBERS):
+        if packed[:2] != _MAGIC:
+            return
         unpacker = zlib.decompressobj(wbits=31)
         position = 0
-        while not unpacker.eof and position < len(packed):
-            source = unpacker.unconsumed_tail or packed[position : position + _PIECE]
-            if not unpacker.unconsumed_tail:
+        while not unpacker.eof:
+            source = unpacker.unconsumed_tail
+            if not source:
+                source = bytes(packed[position : position + _PIECE])
                 position += len(source)
             try:
                 piece = unpacker.decompress(source, _PIECE)
@@ -51,6 +55,6 @@ def _members(packed: memoryview) -> Iterator[bytes]:
                 return
             if piece:
                 yield piece
-        if not unpacker.eof:
-            return
+            elif not source:  # cut off
+                return
         packed = packed[position - len(unpacker.unused_data) :]

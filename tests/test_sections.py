@@ -1,0 +1,169 @@
+"""Links of pages: text, place, time."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lxml import html
+
+from newsbot.discovery.context import is_navigation_name
+from newsbot.discovery.sections import find_links
+from newsbot.items import Link, Where
+
+URL = "https://site.example/news/index.html"
+NOW = datetime(2025, 1, 2, tzinfo=UTC)
+
+PAGE = """<!DOCTYPE html><html><head><title>T</title></head><body class="has-menu footer-fixed">
+<header><a href="/">Home</a><ul><li><a href="/sport/">Sport</a></li></ul></header>
+<div class="c-main-nav"><a href="/politics/">Politics</a></div>
+<nav aria-label="Breadcrumb"><a href="../world/">World</a></nav>
+<main>
+  <article>
+    <header><h2><a href="1.html">Bridge   opens
+      after <b>ten</b> years</a></h2></header>
+    <a href="1.html#comments"><img src="x.jpg"
+      alt="A very long description of what can be seen in the picture"></a>
+    <time datetime="2024-12-31T10:00:00+03:00">yesterday</time>
+  </article>
+  <article><a href="2.html"><img src="y.jpg" alt="Only a picture"></a></article>
+  <div class="article-header"><a href="/3.html">In an article header</a></div>
+  <div role="navigation"><a href="/page/2">2</a></div>
+  <aside><a href="/4.html">Most read</a></aside>
+  <p><a href="/sport/">all of sport</a> <a href="https://other.example/x" rel="nofollow">Other</a></p>
+  <p><a href="/photo.JPG">photo</a> <a href="mailto:a@b.example">mail</a> <a href="javascript:void(0)">js</a>
+     <a href="#top">top</a> <a href="">empty</a> <a href="https://[broken">broken</a>
+     <a href="index.html#x">self</a></p>
+  <map><area href="/map.html" alt="Map" title="Map"></map>
+</main>
+<footer><a href="/imprint">Imprint</a></footer>
+</body></html>"""
+
+
+def links(page: str, **options: bool) -> dict[str, Link]:
+    return {link.url: link for link in find_links(page.encode(), URL, now=NOW, **options)}  # type: ignore[arg-type]
+
+
+def test_a_page() -> None:
+    site = "https://site.example"
+    found = links(PAGE)
+    assert [(url, link.text, link.where.value) for url, link in found.items()] == [
+        (f"{site}/", "Home", "navigation"),
+        (f"{site}/sport/", "all of sport", "body"),
+        (f"{site}/politics/", "Politics", "navigation"),
+        (f"{site}/world/", "World", "navigation"),
+        (f"{site}/news/1.html", "Bridge opens after ten years", "body"),
+        (f"{site}/news/2.html", "Only a picture", "body"),
+        (f"{site}/3.html", "In an article header", "body"),
+        (f"{site}/page/2", "2", "navigation"),
+        (f"{site}/4.html", "Most read", "navigation"),
+        ("https://other.example/x", "Other", "body"),
+        (f"{site}/map.html", "Map", "body"),
+        (f"{site}/imprint", "Imprint", "navigation"),
+    ]
+
+
+def test_a_headline_takes_over_the_time_beside_it() -> None:
+    found = links(PAGE)
+    assert found["https://site.example/news/1.html"].published_at == datetime(2024, 12, 31, 7, tzinfo=UTC)
+    assert [link.url for link in found.values() if link.published_at] == ["https://site.example/news/1.html"]
+
+
+def test_a_time_between_several_headlines_is_nobodys() -> None:
+    headlines = "<a href=/1>one two three four</a><a href=/2>five six seven eight</a>"
+    page = f"<div><time datetime='2024-12-31'></time>{headlines}</div>"
+    assert all(link.published_at is None for link in links(page).values())
+
+
+def test_nofollow_can_be_left_out() -> None:
+    assert "https://other.example/x" not in links(PAGE, nofollow=False)
+
+
+@pytest.mark.parametrize(
+    ("base", "expected"),
+    [
+        ("https://cdn.example/a/", "https://cdn.example/a/x"),
+        ("/b/", "https://site.example/b/x"),
+        ("http://[", "https://site.example/news/x"),
+        ("javascript:1", "https://site.example/news/x"),
+    ],
+)
+def test_base(base: str, expected: str) -> None:
+    assert list(links(f"<html><head><base href='{base}'></head><body><a href=x>y</a></body></html>")) == [
+        expected
+    ]
+
+
+def test_absolute_links_stay_as_written() -> None:
+    page = "<a href=' https://Site.Example/Привет?a=1&b=2 '>x</a><a href='HTTPS://site.example/b'>y</a>"
+    assert list(links(page)) == ["https://Site.Example/Привет?a=1&b=2", "HTTPS://site.example/b"]
+
+
+def test_tree_and_body_give_the_same() -> None:
+    assert find_links(html.fromstring(PAGE), URL, now=NOW) == find_links(PAGE.encode(), URL, now=NOW)
+
+
+def test_body_in_cp1251() -> None:
+    page = (
+        "<html><head><meta charset=windows-1251></head><body><a href=/1>Открыт новый мост</a></body></html>"
+    )
+    assert [link.text for link in find_links(page.encode("cp1251"), URL)] == ["Открыт новый мост"]
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b" ", b"\0\0", b"<!-- -->", b"plain text", b"\xff\xfe", b"<?xml version='1.0'?>"]
+)
+def test_no_page_no_links(body: bytes) -> None:
+    assert find_links(body, URL) == []
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        "menu",
+        "main-menu",
+        "c-nav__list",
+        "site-footer",
+        "breadcrumbs",
+        "topbar",
+        "social",
+        "b-footer",
+        "pageHeader mainNav",
+    ],
+)
+def test_names_of_navigation(names: str) -> None:
+    assert is_navigation_name(names)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        "has-menu",
+        "teaser__header",
+        "article-header",
+        "navy",
+        "l-with-sidebar",
+        "headline",
+        "footnote",
+        "content",
+    ],
+)
+def test_names_of_content(names: str) -> None:
+    assert not is_navigation_name(names)
+
+
+TAGS = """<a href='/x'>|</a>|<nav>|</nav>|<base href='|'>|<time datetime='2024-01-01'>|<div class='menu'>|</div>
+<html>|<p>|text|http://a.example/|<a href='http://[x'>|<img alt='|&amp;|&|<|>|\0|<!--|-->
+<svg><a href='/y'>|<template>"""
+PIECES = st.sampled_from(TAGS.replace("\n", "|").split("|"))
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.one_of(PIECES, st.text(max_size=5)), max_size=40).map("".join))
+def test_any_page_gives_absolute_links(page: str) -> None:
+    for link in find_links(page.encode("utf-8", "surrogatepass"), URL, now=NOW):
+        assert link.url.lower().startswith(("http://", "https://"))
+        assert "#" not in link.url
+        assert link.where in (Where.BODY, Where.NAVIGATION)
