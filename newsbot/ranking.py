@@ -125,9 +125,9 @@ def odds_of_text(text: str | None) -> float:
     if words < 5 and (dense := len(_DENSE.findall(text))):
         words = max(words, dense // 3)
     if words >= 8:
-        return 1.8
+        return 2.2
     if words >= 5:
-        return 1.2
+        return 1.6
     return 0.0 if words >= 3 else -0.8
 
 
@@ -142,14 +142,13 @@ def _obstacle(link: Link, url: str, rule: Rule, match: Match, depth: int) -> str
 
 def _by_evidence(link: Link, url: str, rule: Rule, depth: int, now: datetime) -> Judgement:
     """Judge a link of which the rule says nothing."""
+    declared = link.where in _DECLARED
+    if not declared and (is_pagination(url) or is_archive(url)):
+        return _section(link, depth, "list")
     if is_front_page(url):
         return _rejected("front_page")
-    declared = link.where in _DECLARED
-    if not declared:
-        if is_pagination(url) or is_archive(url):
-            return _section(link, depth, "list")
-        if rule.article:
-            return _rejected("not_in_rule")
+    if rule.article and not declared:
+        return _rejected("not_in_rule")
     score = probability(article_odds(link, url))
     if declared:
         return _article(link, score * _DOUBT if rule.article else score, now, link.where.value)

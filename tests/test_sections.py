@@ -154,7 +154,8 @@ def test_names_of_content(names: str) -> None:
     assert not is_navigation_name(names)
 
 
-TAGS = """<a href='/x'>|</a>|<nav>|</nav>|<base href='|'>|<time datetime='2024-01-01'>|<div class='menu'>|</div>
+TAGS = """<a href='/x'>|</a>
+<nav>|</nav>|<base href='|'>|<time datetime='2024-01-01'>|<div class='menu'>|</div>
 <html>|<p>|text|http://a.example/|<a href='http://[x'>|<img alt='|&amp;|&|<|>|\0|<!--|-->
 <svg><a href='/y'>|<template>"""
 PIECES = st.sampled_from(TAGS.replace("\n", "|").split("|"))

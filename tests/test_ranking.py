@@ -1,0 +1,287 @@
+"""What links are likely to be, and in which order they are fetched."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchmarks import ranking as benchmark
+from newsbot.discovery.shape import WEIGHTS, features, is_front_page, prior
+from newsbot.discovery.traps import is_archive, is_pagination, trap
+from newsbot.items import Kind, Link, Where
+from newsbot.ranking import SOURCE_PRIORITY, Judgement, is_onsite, judge
+from newsbot.rules.schema import Pattern, Rule
+from newsbot.urls import canonicalize
+
+NOW = datetime(2025, 1, 2, 12, tzinfo=UTC)
+SITE = "https://site.example"
+PLAIN = Rule(domain="site.example")
+HEADLINE = "The new bridge opens after ten years"
+
+
+def patterns(*texts: str) -> tuple[Pattern, ...]:
+    return tuple(Pattern(text, re.compile(text), "site.yaml", line) for line, text in enumerate(texts, 1))
+
+
+RULED = Rule(
+    domain="site.example",
+    feeds=(f"{SITE}/own.xml",),
+    sections=(f"{SITE}/front/",),
+    article=patterns(r"^/story/\d+"),
+    section=patterns(r"^/rubric/"),
+    deny=patterns(r"^/print/", r"[?&]print="),
+)
+
+
+def of(
+    path: str, where: Where = Where.BODY, rule: Rule = PLAIN, depth: int = 1, **fields: object
+) -> Judgement:
+    url = path if path.startswith("http") else SITE + path
+    return judge(Link(url=url, where=where, **fields), rule, depth=depth, now=NOW)  # type: ignore[arg-type]
+
+
+# --- rules
+@pytest.mark.parametrize(
+    ("path", "where", "kind", "accepted", "reason"),
+    [
+        ("/story/1", Where.NAVIGATION, Kind.ARTICLE, True, r"rule:^/story/\d+"),
+        ("/story/1?print=1", Where.BODY, Kind.OTHER, False, "denied:[?&]print="),
+        ("/print/1", Where.FEED, Kind.OTHER, False, "denied:^/print/"),
+        ("/rubric/economy/", Where.BODY, Kind.SECTION, True, "rule:^/rubric/"),
+        ("/front/", Where.NAVIGATION, Kind.SECTION, True, "rule"),
+        ("/own.xml", Where.BODY, Kind.FEED, True, "rule"),
+        ("/2024/12/31/a-long-headline-of-an-article.html", Where.BODY, Kind.OTHER, False, "not_in_rule"),
+        ("/2024/12/31/a-long-headline-of-an-article.html", Where.FEED, Kind.ARTICLE, True, "feed"),
+        ("/news?page=2", Where.BODY, Kind.SECTION, True, "list"),
+    ],
+)
+def test_the_rule_decides_first(path: str, where: Where, kind: Kind, accepted: bool, reason: str) -> None:
+    judged = of(path, where, RULED)
+    assert (judged.kind, judged.accepted, judged.reason) == (kind, accepted, reason)
+
+
+def test_feed_items_that_do_not_look_as_the_rule_says_come_later() -> None:
+    old = NOW - timedelta(days=3)
+    known = of("/story/1", Where.FEED, RULED, published_at=old)
+    other = of("/other/1", Where.FEED, RULED, published_at=old)
+    assert known.priority > other.priority > 0
+
+
+# --- without patterns
+CYRILLIC = "/" + quote("мост-открыт-наконец-сегодня")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/2024/12/31/bridge-opens/",
+        "/2024/dec/31/bridge",
+        "/politics/bridge-opens-after-ten-long-years",
+        "/doc/6700000",
+        "/news/960123.html",
+        "/society/20241231/most-1946123456.html",
+        "/articles/c4ngz1pyj0xo",
+        "/?p=12345",
+        CYRILLIC,
+    ],
+)
+def test_addresses_of_articles(path: str) -> None:
+    judged = of(path)
+    assert (judged.kind, judged.accepted, judged.reason) == (Kind.ARTICLE, True, "likely_article")
+
+
+@pytest.mark.parametrize(
+    ("path", "reason"),
+    [
+        ("/", "front_page"),
+        ("/?utm_source=x", "front_page"),
+        ("/politics/", "unlikely_article"),
+        ("/tag/bridge-and-tunnel/", "unlikely_article"),
+        ("/author/ivan-petrov", "unlikely_article"),
+        ("/search?q=bridge", "unlikely_article"),
+        ("/login?next=/2024/12/31/bridge", "unlikely_article"),
+        ("/video/", "unlikely_article"),
+        ("/privacy-policy", "unlikely_article"),
+        ("https://shop.site.example/some-nice-mug", "unlikely_article"),
+        ("https://other.example/2024/12/31/bridge-opens/", "offsite"),
+        ("https://notsite.example/2024/12/31/bridge-opens/", "offsite"),
+        ("mailto:a@site.example", "bad_url"),
+        ("/a/b" * 3, "repeating_path"),
+        ("/x?" + "a" * 400, "long_query"),
+        ("/x?" + "&".join(f"a{n}={n}" for n in range(12)), "long_query"),
+        ("/x/" + "a" * 1600, "long_url"),
+        ("/x?mysession=0123456789abcdef0123456789", "session_id"),
+        ("/news/page/5000/", "deep_pagination"),
+        ("/2031/05/", "calendar"),
+        ("/events?date=2031-05-01", "calendar"),
+    ],
+)
+def test_what_is_rejected(path: str, reason: str) -> None:
+    url = path if ":" in path else SITE + path
+    judged = judge(Link(url=url, where=Where.BODY), PLAIN, depth=1, now=NOW)
+    assert (judged.kind, judged.priority, judged.accepted, judged.reason) == (Kind.OTHER, 0.0, False, reason)
+
+
+def test_depth() -> None:
+    assert of("/2024/12/31/bridge/", depth=5).accepted
+    assert of("/2024/12/31/bridge/", depth=6).reason == "too_deep"
+
+
+@pytest.mark.parametrize(
+    "path", ["/news/page/2/", "/news?page=2", "/2024/12/31/", "/archive/2024-12", "/?PAGEN_1=3"]
+)
+def test_lists_are_sections(path: str) -> None:
+    judged = of(path)
+    assert (judged.kind, judged.accepted) == (Kind.SECTION, True)
+
+
+def test_the_place_and_the_text_tip_the_scale() -> None:
+    path = "/world/bridge-opens-late"
+    assert of(path, text=HEADLINE).accepted
+    assert not of(path, text="Bridge").accepted
+    assert of("/news/960123").accepted
+    assert not of("/news/960123", Where.NAVIGATION, text="Weather").accepted
+    assert of(path, text="橋が十年ぶりに開通し多くの人が渡った").accepted
+
+
+@pytest.mark.parametrize("where", [Where.FEED, Where.NEWS_SITEMAP])
+def test_items_of_feeds_are_articles_whatever_they_look_like(where: Where) -> None:
+    judged = of("/x/y", where, kind=Kind.ARTICLE)
+    assert (judged.kind, judged.accepted, judged.reason) == (Kind.ARTICLE, True, where.value)
+    assert of("https://other.example/x/y", where).accepted  # whoever reads the feed knows its site
+
+
+def test_found_sources_are_taken() -> None:
+    for kind, path in ((Kind.FEED, "/rss"), (Kind.SITEMAP, "/map.xml")):
+        judged = of(path, Where.AUTODISCOVERY, kind=kind)
+        assert (judged.kind, judged.priority, judged.accepted) == (kind, SOURCE_PRIORITY[kind], True)
+    judged = of("/politics/", Where.AUTODISCOVERY, kind=Kind.SECTION)
+    assert (judged.kind, judged.accepted, judged.reason) == (Kind.SECTION, True, "autodiscovery")
+
+
+# --- priorities
+def test_bands() -> None:
+    hour, week = NOW - timedelta(hours=1), NOW - timedelta(days=7)
+    order = [
+        of("/2024/a-1", Where.FEED, published_at=NOW),
+        of("/2024/a-1", Where.NEWS_SITEMAP, published_at=hour),
+        of("/rss", Where.AUTODISCOVERY, kind=Kind.FEED),
+        of("/map.xml", Where.AUTODISCOVERY, kind=Kind.SITEMAP),
+        of("/2025/01/02/bridge-opens-after-ten-years", Where.FEED),
+        of("/2024/12/25/bridge-opens-after-ten-years", Where.FEED, published_at=week),
+        of("/news/960123"),
+        of("/rubric/x/", rule=RULED),
+        of("/news/page/2/", depth=3),
+    ]
+    priorities = [judged.priority for judged in order]
+    assert priorities == sorted(priorities, reverse=True)
+    assert len(set(priorities)) == len(priorities)
+    assert all(judged.accepted for judged in order)
+
+
+def test_a_time_ahead_of_ours_is_as_good_as_now() -> None:
+    ahead = of("/x/1", Where.FEED, published_at=NOW + timedelta(hours=20))
+    assert ahead.priority == of("/x/1", Where.FEED, published_at=NOW).priority <= 99
+
+
+# --- parts
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("https://site.example/x", True),
+        ("http://WWW.Site.Example:8080/", True),
+        ("https://a.b.site.example/", True),
+        ("https://site.example.evil.example/", False),
+        ("https://xsite.example/", False),
+        ("https://[::1]/", False),
+        ("nonsense", False),
+    ],
+)
+def test_is_onsite(url: str, expected: bool) -> None:
+    assert is_onsite(url, PLAIN) is expected
+
+
+@pytest.mark.parametrize(
+    ("better", "worse"),
+    [
+        ("/politics/bridge-opens-after-ten-years", "/politics/"),
+        ("/2024/12/31/bridge/", "/bridge/"),
+        ("/news/123456", "/news/12"),
+        ("/story/bridge-opens-today-123456", "/video/bridge-opens-today-123456"),
+        ("/world/bridge-opens-today.html", "/world/bridge-opens-today"),
+        ("/articles/bridge", "/tags/bridge"),
+    ],
+)
+def test_shapes(better: str, worse: str) -> None:
+    assert prior(SITE + better) > prior(SITE + worse)
+
+
+def test_pages_and_archives() -> None:
+    assert is_pagination(f"{SITE}/a/page-3.html")
+    assert is_pagination(f"{SITE}/a?x=y&page=3")
+    assert not is_pagination(f"{SITE}/page-of-history")
+    assert not is_pagination(f"{SITE}/a?page=about")
+    assert is_archive(f"{SITE}/2024/")
+    assert not is_archive(f"{SITE}/2024/12/31/bridge")
+    assert is_front_page(f"{SITE}/?a=b")
+    assert trap(f"{SITE}/2024/12/31/", NOW) is None
+
+
+WORDS = """/ // 2024 12 31 a-b-c-d-e-f tag page ? & = id p 99999 %D0%BC ; .html - _ . # @ : www. xn--
+article1234567"""
+PARTS = st.sampled_from(WORDS.split())
+PATHS = st.lists(st.one_of(PARTS, st.text(max_size=4)), max_size=25).map("".join)
+
+
+@settings(max_examples=300, deadline=None)
+@given(PATHS, st.sampled_from(Where), st.one_of(st.none(), st.text(max_size=60)), st.booleans())
+def test_any_link_is_judged(path: str, where: Where, text: str | None, ruled: bool) -> None:
+    judged = of(f"{SITE}/{path}", where, RULED if ruled else PLAIN, text=text)
+    assert 0 <= judged.priority <= 100
+    assert judged.reason
+    assert judged.accepted == (judged.priority > 0)
+
+
+@settings(max_examples=300, deadline=None)
+@given(PATHS)
+def test_every_feature_has_a_weight(path: str) -> None:
+    try:
+        url = canonicalize(f"{SITE}/{path}")
+    except ValueError:
+        return
+    assert set(features(url)) <= set(WEIGHTS)
+    assert 0 < prior(url) < 1
+
+
+# --- the benchmark
+def test_the_benchmark_counts_what_its_labels_say(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [("self", f"{SITE}/2024/12/31/bridge-{number}/", "") for number in range(8)]
+    rows += [("body", f"{SITE}/strange/{number}", HEADLINE) for number in range(2)]
+    rows += [("nav", f"{SITE}/section{number}/", "Section") for number in range(9)]
+    rows += [
+        ("nav", f"{SITE}/2024/12/30/menu-{'x' * 3}/", "Today"),
+        ("nav", f"{SITE}/a.css", "x"),
+        ("nav", "tel:1", "x"),
+    ]
+    rows += [("body", f"{SITE}/unlabelled", "Two words")]
+    lines = [
+        json.dumps({"domain": "site.example", "url": url, "text": text, "where": where})
+        for where, url, text in rows
+    ]
+    file = tmp_path / "links.jsonl"
+    file.write_text("\n".join(lines), encoding="utf-8")
+    monkeypatch.setattr(sys, "argv", ["ranking", "--links", str(file), "--json"])
+    benchmark.main()
+    result = {row["way"]: (row["precision"], row["recall"]) for row in json.loads(capsys.readouterr().out)}
+    assert result["everything"] == (0.5, 1.0)
+    assert result["address"] == (0.889, 0.8)
