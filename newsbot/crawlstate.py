@@ -23,6 +23,7 @@ from newsbot.frontier.base import Frontier
 from newsbot.owners import owner_name
 from newsbot.rules import RuleSet
 from newsbot.rules.schema import Rule
+from newsbot.sitebooks import SiteBooks
 from newsbot.spiders.arguments import Arguments
 from newsbot.storage.base import Storage
 from newsbot.trials import ListTrials
@@ -54,6 +55,7 @@ class CrawlState:
         self.with_sources: set[str] = set()
         """Domains for which a feed or sitemap is known."""
         self.list_trials = ListTrials()
+        self.books = SiteBooks()
         self._domain_of_host: dict[str, str] = {}
         self._scope = check_scope(settings, self.rules, arguments)
         self._throwaway: tempfile.TemporaryDirectory[str] | None = None
@@ -132,6 +134,18 @@ class CrawlState:
     def count_site(self, domain: str, what: str, amount: int = 1) -> None:
         """Add to a site's counter."""
         self.stats.inc_value(f"newsbot/site/{domain}/{what}", amount)
+
+    def count_error(self, domain: str, cause: str) -> None:
+        """Count a page of a site that gave nothing to read."""
+        self.count(f"errors/{cause}")
+        self.count_site(domain, "errors")
+        self.count_site(domain, f"errors/{cause}")
+        self.books.last_error[domain] = (cause, self.clock())
+
+    def write_books(self) -> None:
+        """Bring what is kept of each site, and the size of the queue, up to date."""
+        self.books.write(self.storage, self.stats.get_stats())
+        self.stats.set_value("newsbot/queue/pending", self.frontier.counts()["pending"])
 
     @contextmanager
     def timed(self, step: str) -> Iterator[None]:

@@ -94,11 +94,11 @@ def _queue(state: CrawlState, batch: Batch, *, force: bool) -> int:
 def _weigh_lists(state: CrawlState, batch: Batch, visit: Visit | None) -> None:
     """Keep lists that nobody vouches for only while lists like them yield articles: a calendar has no end.
 
-    Home pages and patterns of the rule are exempt; a page seen before must yield unknown articles.
+    Home pages and patterns of the rule are exempt.
     """
     fruitful = visit is None or visit.kind is not Kind.SECTION or visit.lease.entry.depth == 0
     if visit is not None and not fruitful:
-        fruitful = _yields_articles(state, batch, visit)
+        fruitful = _yields_articles(state, batch)
         if _needs_trial(visit.lease.entry):
             state.list_trials.tell(visit.rule.domain, visit.lease.entry.url, fruitful=fruitful)
     for key, entry in list(batch.entries.items()):
@@ -114,12 +114,10 @@ def _needs_trial(entry: Entry) -> bool:
     return entry.kind is Kind.SECTION and entry.data["why"] == "list"
 
 
-def _yields_articles(state: CrawlState, batch: Batch, visit: Visit) -> bool:
+def _yields_articles(state: CrawlState, batch: Batch) -> bool:
     articles = [key for key, entry in batch.entries.items() if entry.kind is Kind.ARTICLE]
-    if visit.record is not None and visit.record.last_full_fetch is not None:
-        known = state.frontier.known(articles)
-        return any(key not in known for key in articles)
-    return bool(articles)
+    known = state.frontier.known(articles)
+    return any(key not in known for key in articles)
 
 
 def _rule_of(state: CrawlState, link: Link, visit: Visit | None) -> Rule:

@@ -117,6 +117,7 @@ class FrontierScheduler(BaseScheduler):
         try:
             self._settle_waiting()
             self.state.frontier.release(self.state.owner)
+            self.state.write_books()
         except DataError as error:
             logger.error("%s", error)
         self.state.close()
@@ -226,6 +227,7 @@ class FrontierScheduler(BaseScheduler):
     def _beat(self) -> None:
         try:
             self.state.frontier.extend(self.state.owner, self.lease_seconds)
+            self.state.write_books()
         except DataError as error:
             self._pause(error)
 

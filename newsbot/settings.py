@@ -91,6 +91,7 @@ LOG_LEVEL = os.environ.get("NEWSBOT_LOG_LEVEL", "INFO")
 LOG_FORMATTER = "newsbot.logformatter.QuietLogFormatter"
 DEFAULT_DROPITEM_LOG_LEVEL = "DEBUG"
 STATS_DUMP = False
+LOG_VERSIONS: list[str] = []  # `scrapy version -v` tells them
 NEWSBOT_PROGRESS = True
 NEWSBOT_STATS_FILE = ""
 NEWSBOT_PROGRESS_INTERVAL = 10.0

@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from scrapy.commands import crawl
+from scrapy.spiderloader import get_spider_loader
 
 from newsbot import backends
 from newsbot.clock import system_clock, utc
@@ -32,16 +33,18 @@ BAD_ENDS = ("data_unavailable", "disk_full", "start_error")
 class Command(crawl.Command):
     """Exit codes: 0 done, 1 a fault that somebody can put right, 2 wrong usage."""
 
-    def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        """Check rules, arguments and data file, then crawl."""
+    def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
+        """Take the options and check them: before logging begins, so that a fault is one line."""
+        super().process_options(args, opts)
         try:
             self._check(args, opts.spargs)
         except ArgumentError as error:
-            self.exitcode = _complain(f"scrapy crawl: {error}", USAGE)
-            return
+            sys.exit(_complain(f"scrapy crawl: {error}", USAGE))
         except UserError as error:
-            self.exitcode = _complain(str(error), FAULT)
-            return
+            sys.exit(_complain(str(error), FAULT))
+
+    def run(self, args: list[str], opts: argparse.Namespace) -> None:
+        """Crawl."""
         assert self.crawler_process is not None
         for name, level in CHATTER.items():
             logging.getLogger(name).setLevel(level)
@@ -54,8 +57,7 @@ class Command(crawl.Command):
 
     def _check(self, args: list[str], spider_arguments: dict[str, Any]) -> None:
         assert self.settings is not None
-        assert self.crawler_process is not None
-        names = sorted(self.crawler_process.spider_loader.list())
+        names = sorted(get_spider_loader(self.settings).list())
         if len(args) != 1 or args[0] not in names:
             near = get_close_matches(args[0], names, n=1) if args else []
             hint = f"; did you mean '{near[0]}'?" if near else ""

@@ -10,6 +10,7 @@ from scrapy.exceptions import DropItem
 from newsbot.crawlstate import CrawlState
 from newsbot.dedup.exact import text_key
 from newsbot.items import Article
+from newsbot.urls import fingerprint
 
 
 class ExactDuplicatePipeline:
@@ -31,15 +32,20 @@ class ExactDuplicatePipeline:
         with state.timed("dedup_exact"):
             item.content_hash = text_key(item.text)
             owner = state.storage.text_owner(item.source, item.content_hash)
-            if owner is not None and owner != item.canonical_url:
+            if owner is not None and fingerprint(owner) != fingerprint(item.canonical_url):
                 state.storage.store(item)  # records this address beside the owner's
                 state.count("duplicates/text")
                 state.count_site(item.source, "duplicates")
                 raise DropItem(f"same_text as {owner}")
             if owner is not None:
                 kept = state.storage.article(item.canonical_url)
-                if kept is not None and kept.title == item.title and kept.story is not None:
+                if kept is not None and _is_same(kept, item):
                     state.count("articles/unchanged")
                     state.count("duplicates/url")
                     raise DropItem("unchanged")
         return item
+
+
+def _is_same(kept: Article, new: Article) -> bool:
+    """Return True if nothing changed; a text that the page had before its present one is a change."""
+    return (kept.content_hash, kept.title) == (new.content_hash, new.title) and kept.story is not None

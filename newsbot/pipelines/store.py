@@ -39,6 +39,6 @@ class StorePipeline:
             state.count("articles/unchanged")
             raise DropItem("unchanged")
         state.count(f"articles/{stored.verdict}")
-        if stored.verdict is Verdict.NEW:
-            state.count_site(item.source, "articles")
+        state.count_site(item.source, "articles" if stored.verdict is Verdict.NEW else "updated")
+        state.books.last_article[item.source] = state.clock()
         return item

@@ -64,5 +64,4 @@ class NewsSpider(Spider):
         visit.outcome.error = cause
         visit.note(state.clock(), "no_page", cause=cause, text=str(failure.value)[:200])
         if cause not in ("too_young", "redirect_known"):
-            state.count(f"errors/{cause}")
-            state.count_site(visit.rule.domain, "errors")
+            state.count_error(visit.rule.domain, cause)

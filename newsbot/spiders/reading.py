@@ -37,8 +37,7 @@ def read_response(state: CrawlState, response: Response, visit: Visit) -> Iterat
         return
     if response.status >= 300:
         visit.outcome.error = cause_of_status(response.status)
-        state.count(f"errors/{visit.outcome.error}")
-        state.count_site(domain, "errors")
+        state.count_error(domain, visit.outcome.error)
         if not visit.kind.is_source:
             state.count_site(domain, "pages")
         return
@@ -70,8 +69,7 @@ def _content_type(response: Response) -> str:
 def _fault(state: CrawlState, visit: Visit, cause: str, text: str = "") -> None:
     visit.outcome.error = cause
     visit.note(state.clock(), "unreadable", cause=cause, text=text[:200])
-    state.count(f"errors/{cause}")
-    state.count_site(visit.rule.domain, "errors")
+    state.count_error(visit.rule.domain, cause)
 
 
 # --- sources

@@ -1,0 +1,36 @@
+"""What is kept of each site beyond one crawl: its counters, its last article, its last error."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from newsbot.figures import site_counters
+from newsbot.storage.base import SiteRecord, Storage
+
+
+@dataclass(slots=True)
+class SiteBooks:
+    """Collects in memory; :meth:`write` adds what has come since to storage."""
+
+    last_article: dict[str, float] = field(default_factory=dict)
+    last_error: dict[str, tuple[str, float]] = field(default_factory=dict)
+    _written: dict[str, Any] = field(default_factory=dict)
+
+    def write(self, storage: Storage, stats: Mapping[str, Any]) -> None:
+        """Add to storage. Raises :class:`newsbot.errors.DataError`; the rest is then written next time."""
+        for domain, counters in site_counters(stats, self._written).items():
+            cause, at = self.last_error.pop(domain, (None, None))
+            storage.count_site(
+                SiteRecord(
+                    source=domain,
+                    counters=counters,
+                    last_article=self.last_article.pop(domain, None),
+                    last_error=cause,
+                    last_error_at=at,
+                )
+            )
+            for what in counters:
+                name = f"newsbot/site/{domain}/{what}"
+                self._written[name] = stats[name]
