@@ -106,9 +106,15 @@ def parse_stamp(text: str, language: str | None = None) -> Written | None:
     if not text:
         return None
     try:
-        return _iso(text) or _compact(text) or _js(text) or find_date(text, language)
+        written = _iso(text) or _compact(text) or _js(text) or find_date(text, language)
     except (ValueError, OverflowError):  # a month 13, an hour 25
         return None
+    return written if written is not None and _in_range(written.local) else None
+
+
+def _in_range(local: datetime) -> bool:
+    """True for years that a zone cannot push out of what ``datetime`` holds."""
+    return 1900 <= local.year <= 2200
 
 
 def find_date(text: str, language: str | None = None) -> Written | None:
@@ -125,7 +131,7 @@ def find_dates(text: str, language: str | None = None) -> Iterator[Written]:
     for form in _FORMS:
         for match in form.finditer(text):
             written = _from_match(match, text, language)
-            if written is not None:
+            if written is not None and _in_range(written.local):
                 yield written
                 count += 1
                 if count >= 20:

@@ -95,7 +95,7 @@ class Nodes:
         one that is not a part of something else, then the one that says most.
         """
         known = {key(title) for title in titles if title}
-        path = url.split("?", maxsplit=1)[0].rstrip("/")
+        path = _bare(url)
         found: list[tuple[tuple[bool, bool, bool, int], Node]] = []
         for node in self.all:
             if not is_article(node):

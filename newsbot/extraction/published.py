@@ -139,7 +139,7 @@ def modified(page: Page, stated: list[str], given: Given, since: datetime | None
 
 def probable_day(page: Page, hint: Link | None, now: datetime) -> datetime | None:
     """Return a quick idea of the publication time, to choose the layout of a rule by."""
-    if hint is not None and hint.published_at is not None:
+    if hint is not None and hint.published_at is not None and plausible(hint.published_at, now):
         return hint.published_at
     region = _region(page)
     for candidate in (*_structured(page, region), *_from_url(page.url)):

@@ -19,6 +19,7 @@ from newsbot.extraction.strings import key, looks_like_code, size, squash
 from newsbot.extraction.tidy import tidy, trim_edges
 
 MAX_TEXT = 500_000
+_HARDLY_ANY = 100
 _SENTENCE = re.compile(r"^.{20,160}?[.!?…](?=\s|$)")
 _MARKUP = re.compile(r"</?(?:p|br|div|h[1-6]|li|ul|strong|em|a|span)\b", re.IGNORECASE)
 
@@ -64,9 +65,10 @@ def find_body(page: Page, selected: Selected) -> Body:
     stated = _stated(page)
     if stated and _is_better(stated, blocks):
         return Body(tuple(stated), JSON_LD)
-    if not blocks:
-        blocks = tidy(embedded_blocks(page.tree))
-        method = "embedded"
+    if sum(len(block.text) for block in blocks if block.kind != "heading") < _HARDLY_ANY:
+        carried = tidy(embedded_blocks(page.tree))
+        if carried:
+            return Body(tuple(carried), "embedded")
     return Body(tuple(blocks), method)
 
 

@@ -24,7 +24,7 @@ LONG = 1200
 
 _PASSWORD = xpath("//input[@type='password']")
 _ERROR = re.compile(
-    r"^\W*(?:error\W*)?(?:40[0134]|410|50[0234])\b|page (?:not|cannot be|could not be) found|not found$|"
+    r"^\W*(?:error\W*)?(?:40[0134]|410|50[0234])\b.{0,40}$|page (?:not|cannot be|could not be) found|not found$|"
     r"^oops|access denied|^forbidden|service unavailable|"
     r"internal server error|bad gateway|страница не найдена|страницы не существует|такой страницы нет|"
     r"доступ (?:запрещен|ограничен)|ошибка \d{3}|^ошибка$|"
@@ -56,6 +56,7 @@ _LIST_PATH = re.compile(
 )
 _SEARCH_PATH = re.compile(r"/(?:search|poisk|suche|recherche|buscar|ricerca|szukaj)(?:/|\.|$)", re.IGNORECASE)
 _SEARCH_KEYS = frozenset({"q", "s", "query", "search", "text"})
+_PARTS = re.compile(r"\s[|–—:-]\s")
 _SENTENCE_END = re.compile(r"[.!?…。»”\"')]\s*$")
 _AT_ONCE = re.compile(r"\s{0,9}[0-5]\s{0,9}[;,]\s{0,9}url", re.IGNORECASE)
 _REFRESH = xpath("//meta[translate(@http-equiv,'REFSH','refsh')='refresh']")
@@ -76,9 +77,7 @@ def refuse_page(page: Page, text: str, hint: Link | None) -> str | None:
         return None
     if any(_CHALLENGE.search(part) for part in (page.title_tag, heading, text[:200])) and length < 800:
         return "blocked"
-    if any(_ERROR.search(part) for part in (page.title_tag, heading)) and not (
-        is_strong(hint) and length > 400
-    ):
+    if any(map(_says_error, (page.title_tag, heading))) and not (is_strong(hint) and length > 400):
         return "error_page"
     if (
         _PASSWORD(page.tree)
@@ -134,6 +133,15 @@ def _listing(page: Page, blocks: Sequence[Block], length: int, *, named: bool) -
 def _calls_itself(page: Page) -> bool:
     """True when the metadata say article."""
     return "article" in page.meta("og:type").lower() or bool(page.meta("article:published_time"))
+
+
+def _says_error(title: str) -> bool:
+    """True when a part of the title is mostly an error message; news may have errors in its headline."""
+    for part in _PARTS.split(title):
+        match = _ERROR.search(part)
+        if match is not None and (match.end() - match.start()) * 2 >= len(part.strip()):
+            return True
+    return False
 
 
 def _is_stub(page: Page) -> bool:

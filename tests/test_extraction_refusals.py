@@ -1,0 +1,124 @@
+"""Pages that are no articles, each with its reason."""
+
+from __future__ import annotations
+
+import pytest
+
+from newsbot.errors import NotAnArticle
+from newsbot.items import Link, Where
+from newsbot.rules.schema import Rule
+from tests.extraction_pages import PROSE, TEXT, URL, from_feed, json_ld, page, read, saved
+
+SITE = "https://www.example.org"
+SHORT = "<p>Two trams met on one track in Zarechye this morning. Nobody was hurt, the line is open again.</p>"
+
+
+def why(html: bytes, url: str = URL, hint: Link | None = None, rule: Rule | None = None) -> str:
+    with pytest.raises(NotAnArticle) as caught:
+        read(html, url, hint=hint, rule=rule)
+    return caught.value.reason
+
+
+@pytest.mark.parametrize(
+    ("path", "reason"),
+    [
+        ("/sport/", "section_front"),
+        ("/", "front_page"),
+        ("/tag/football", "tag_page"),
+        ("/search?q=rain", "search_results"),
+        ("/category/sport/", "section_front"),
+    ],
+)
+def test_lists_of_articles(path: str, reason: str) -> None:
+    assert why(saved("section_front.html"), SITE + path) == reason
+
+
+def test_a_list_is_known_by_what_it_shows_also_when_it_calls_itself_an_article() -> None:
+    front = saved("section_front.html").replace(b'content="website"', b'content="article"')
+    assert why(front, f"{SITE}/sport/") == "section_front"
+
+
+@pytest.mark.parametrize(
+    ("title", "reason"),
+    [
+        ("404 Not Found", "error_page"),
+        ("Страница не найдена", "error_page"),
+        ("Seite nicht gefunden", "error_page"),
+        ("Just a moment...", "blocked"),
+        ("Access denied", "error_page"),
+    ],
+)
+def test_errors_with_status_200(title: str, reason: str) -> None:
+    body = f"<p>{title}. The page that you wanted is not here, or not any more. Try the search above.</p>"
+    assert why(page(body=body, title=title)) == reason
+    assert why(page(body=body, title=title), hint=from_feed()) == reason
+
+
+def test_news_about_an_error_is_an_article() -> None:
+    assert read(page(title="Error in the budget: page not found in the ledger, says auditor")).title
+
+
+def test_a_login() -> None:
+    form = (
+        "<form><input name=user><input type=password name=pw><button>Go</button></form><p>Members only.</p>"
+    )
+    assert why(page(body=form, title="Sign in")) == "login"
+
+
+def test_a_page_that_sends_on() -> None:
+    refresh = '<meta http-equiv="Refresh" content="0; url=/elsewhere">'
+    assert why(page(refresh, "<p>This page has moved.</p>")) == "redirect_stub"
+
+
+def test_a_long_page_that_reloads_itself_is_an_article() -> None:
+    assert read(page('<meta http-equiv="refresh" content="300">')).text
+
+
+def test_short_news_is_an_article_where_a_feed_announced_it() -> None:
+    html = page(body=SHORT, title="Two trams met")
+    assert why(html) == "too_short"
+    assert read(html, hint=from_feed("Two trams met")).text
+    assert read(html, hint=from_feed("Two trams met", where=Where.NEWS_SITEMAP)).text
+
+
+def test_nothing_at_all() -> None:
+    assert why(b"") == "empty"
+    assert why(b" \r\n\t ") == "empty"
+    assert why(b"<html><head></head><body></body></html>") == "no_text"
+    assert why(page(body="")) == "too_short"
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        b"%PDF-1.7\n",
+        b"\x89PNG\r\n\x1a\n",
+        b"\xff\xd8\xff\xe0",
+        b"PK\x03\x04",
+        b"\x1f\x8b\x08",
+        b"\0\0\0\x20ftypmp42",
+        b"\0" * 40,
+    ],
+)
+def test_files_under_a_wrong_type(start: bytes) -> None:
+    assert why(start + bytes(range(256)) * 20) == "binary"
+
+
+def test_an_article_with_many_related_headlines_stays_an_article() -> None:
+    related = "".join(
+        f'<li><a href="/n/{n}">Another headline of the day, number {n}</a></li>' for n in range(60)
+    )
+    article = read(page(body=f"{TEXT}</article><ul>{related}</ul>"))
+    assert article.text.splitlines() == PROSE
+
+
+def test_an_article_on_a_front_address_is_read() -> None:
+    """Pages that were saved without their path."""
+    assert read(page(), f"{SITE}/").text.splitlines() == PROSE
+
+
+def test_collections_of_schema_org() -> None:
+    front = saved("section_front.html").replace(
+        b"</head>", json_ld('{"@type":"CollectionPage","name":"Sport"}').encode() + b"</head>"
+    )
+    assert why(front, f"{SITE}/a/b") == "section_front"
