@@ -57,7 +57,7 @@ _FORMS = tuple(
         # May 3, 2024, 2:05 pm
         rf"(?<![^\W\d_]){_WORD}[\s\-]{{1,3}}{_DAY}(?:st|nd|rd|th)?[\s,\-]{{1,3}}{_YEAR}(?!\d){_TAIL}",
         # 03.05.2024 14:05, 03/05/2024
-        rf"(?<![\d.]){_DAY}(?P<mark>[./\-])\s?(?P<month>[01]?\d)(?P=mark)\s?{_YEAR}(?![\d]){_TAIL}",
+        rf"(?<![\d.]){_DAY}(?P<mark>[./\-])\s?(?P<month>[0-3]?\d)(?P=mark)\s?{_YEAR}(?![\d]){_TAIL}",
         # 3 tháng 5, 2024
         rf"(?<!\d){_DAY}\s(?:tháng)\s(?P<month>[01]?\d)(?:,?\s|\snăm\s){_YEAR}{_TAIL}",
         # 03.05.24

@@ -88,7 +88,7 @@ def _is_foreign(text: str) -> bool:
         return False
     if len(text) <= MAX_LABEL and _LABEL.match(text):
         return True
-    if _POINTS.match(text) or _APPEAL.match(text):
+    if _APPEAL.match(text) or (_POINTS.match(text) and (":" in text[:MAX_LABEL] or not text.endswith("."))):
         return True
     return len(text) <= _MAX_CREDIT and bool(_CREDIT.match(text))
 

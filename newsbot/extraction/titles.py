@@ -81,7 +81,7 @@ def _names_site(part: str, sites: list[str]) -> bool:
         together = site.replace(" ", "")
         if name == site or joined == together:
             return True
-        longer, shorter = max(joined, together, key=len), min(joined, together, key=len)
+        shorter, longer = sorted((joined, together), key=len)
         if (
             len(shorter) >= 4
             and shorter in longer
@@ -188,7 +188,7 @@ def _doubt(index: int, candidates: list[Candidate[str]], keys: list[str]) -> flo
         mine = set(keys[index].split())
         others = [set(keys[o].split()) for o, other in enumerate(candidates) if other.method != VISIBLE]
         if others and not any(len(mine & words) * 2 >= len(mine) for words in others):
-            doubt += 0.3
+            doubt += 0.4
     return doubt
 
 

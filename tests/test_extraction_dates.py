@@ -1,0 +1,149 @@
+"""Moments as pages write them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from newsbot.extraction.dates import Written, find_date, parse_stamp
+from newsbot.extraction.months import MONTHS, month
+from tests.extraction_pages import TEXT, json_ld, page, read, rule
+
+
+def stamp(text: str, language: str | None = None) -> tuple[str, str, float | None] | None:
+    """Local time, precision, offset in hours."""
+    written = parse_stamp(text, language)
+    if written is None:
+        return None
+    offset = written.zone.utcoffset(None) if written.zone else None
+    hours = offset / timedelta(hours=1) if offset is not None else None
+    return written.local.isoformat(" ", "seconds"), written.precision, hours
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("2024-05-03T14:05:10+03:00", ("2024-05-03 14:05:10", "second", 3)),
+        ("2024-05-03T14:05:10.123Z", ("2024-05-03 14:05:10", "second", 0)),
+        ("2024-05-03T14:05:10+0300", ("2024-05-03 14:05:10", "second", 3)),
+        ("2024-05-03 14:05:10 +0530", ("2024-05-03 14:05:10", "second", 5.5)),
+        ("2024-05-03T14:05", ("2024-05-03 14:05:00", "minute", None)),
+        ("2024-05-03T14:05+03:00", ("2024-05-03 14:05:00", "minute", 3)),
+        ("2024-05-03", ("2024-05-03 00:00:00", "day", None)),
+        ("2024/5/3 9:07", ("2024-05-03 09:07:00", "minute", None)),
+        ("20240503T140510Z", ("2024-05-03 14:05:10", "second", 0)),
+        ("20240503", ("2024-05-03 00:00:00", "day", None)),
+        ("1714745110", ("2024-05-03 14:05:10", "second", 0)),
+        ("1714745110000", ("2024-05-03 14:05:10", "second", 0)),
+        ("Fri, 03 May 2024 14:05:10 GMT", ("2024-05-03 14:05:10", "second", 0)),
+        ("Fri, 03 May 2024 14:05:10 -0700", ("2024-05-03 14:05:10", "second", -7)),
+        ("Fri May 03 2024 14:05:10 GMT+0300 (MSK)", ("2024-05-03 14:05:10", "second", 3)),
+        ("Fri Apr 28 19:20:36 CEST 2023", ("2023-04-28 19:20:36", "second", 2)),
+        ("3 мая 2024, 14:05", ("2024-05-03 14:05:00", "minute", None)),
+        ("3 мая 2024 г. в 14:05 мск", ("2024-05-03 14:05:00", "minute", 3)),
+        ("03 травня 2024 року, 09:15", ("2024-05-03 09:15:00", "minute", None)),
+        ("14:05, 3 мая 2024", ("2024-05-03 14:05:00", "minute", None)),
+        ("14:05 | 03.05.2024", ("2024-05-03 14:05:00", "minute", None)),
+        ("03.05.2024 14:05:59", ("2024-05-03 14:05:59", "second", None)),
+        ("03.05.24", ("2024-05-03 00:00:00", "day", None)),
+        ("May 3, 2024, 2:05 p.m. ET", ("2024-05-03 14:05:00", "minute", -4)),
+        ("January 3, 2024 at 12:05 AM EST", ("2024-01-03 00:05:00", "minute", -5)),
+        ("Published 3rd of May 2024", ("2024-05-03 00:00:00", "day", None)),
+        ("3. Mai 2024, 14.05 Uhr", ("2024-05-03 14:05:00", "minute", None)),
+        ("3 mai 2024 à 14h05", ("2024-05-03 14:05:00", "minute", None)),
+        ("3 de mayo de 2024", ("2024-05-03 00:00:00", "day", None)),
+        ("2024年5月3日 14:05", ("2024-05-03 14:05:00", "minute", None)),
+        ("3 tháng 5, 2024", ("2024-05-03 00:00:00", "day", None)),
+        ("03/05/2024", ("2024-05-03 00:00:00", "day", None)),
+        ("05/23/2024", ("2024-05-23 00:00:00", "day", None)),
+    ],
+)
+def test_forms(text: str, expected: tuple[str, str, float | None]) -> None:
+    assert stamp(text) == expected
+
+
+def test_the_region_decides_what_three_four_means() -> None:
+    assert stamp("03/04/2024", "en-us") == ("2024-03-04 00:00:00", "day", None)
+    assert stamp("03/04/2024", "en-gb") == ("2024-04-03 00:00:00", "day", None)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "yesterday", "12 comments 2024", "1.2.3", "31 февраля 2024", "2024-13-01", "99:99", "x" * 9000],
+)
+def test_what_is_no_date(text: str) -> None:
+    assert parse_stamp(text) is None
+
+
+def test_one_month_name_of_two_languages() -> None:
+    assert (month("listopada", "pl"), month("listopada", "hr")) == (11, 10)
+    assert month("Мая") == 5
+    assert month("wordy") is None
+    assert set(MONTHS.values()) == set(range(1, 13))
+
+
+@given(st.text(max_size=200))
+def test_any_text_is_a_date_or_none(text: str) -> None:
+    assert isinstance(find_date(text), Written | None)
+    assert isinstance(parse_stamp(text), Written | None)
+
+
+@given(st.datetimes(min_value=datetime(1990, 1, 1), max_value=datetime(2100, 1, 1)))
+def test_what_iso_writes_is_read(moment: datetime) -> None:
+    moment = moment.replace(microsecond=0)
+    written = parse_stamp(moment.isoformat())
+    assert written is not None
+    assert written.local == moment
+
+
+def published(value: str, *, timezone: str | None = None, modified: str = "") -> tuple[datetime | None, str]:
+    other = f',"dateModified":"{modified}"' if modified else ""
+    html = page(json_ld(f'{{"@type":"NewsArticle","headline":"x","datePublished":"{value}"{other}}}'))
+    article = read(html, rule=rule(timezone=timezone) if timezone else None)
+    return article.published_at, article.extraction["published_at"]
+
+
+def test_the_zone_is_written_or_of_the_page_or_of_the_rule_or_said_to_be_assumed() -> None:
+    def utc(hour: int) -> datetime:
+        return datetime(2024, 5, 3, hour, 5, tzinfo=UTC)
+
+    assert published("2024-05-03T14:05:00+05:00", timezone="Europe/Moscow") == (utc(9), "json-ld")
+    assert published("2024-05-03T14:05:00", modified="2024-05-04T10:00:00+02:00") == (
+        utc(12),
+        "json-ld+page-zone",
+    )
+    assert published("2024-05-03T14:05:00", timezone="Europe/Moscow") == (utc(11), "json-ld+rule-zone")
+    assert published("2024-05-03T14:05:00") == (utc(14), "json-ld+assumed-utc")
+    assert published("2024-05-03T14:05:00", timezone="No/Where") == (utc(14), "json-ld+assumed-utc")
+
+
+def test_a_bare_day_stays_the_day_that_the_page_names() -> None:
+    assert published("2024-05-03", timezone="Asia/Vladivostok") == (
+        datetime(2024, 5, 3, tzinfo=UTC),
+        "json-ld",
+    )
+
+
+@pytest.mark.parametrize(
+    "markup",
+    [
+        "<div class='article-date'>Опубликовано: 3 мая 2024, 14:05</div>",
+        "<p class=posted>Posted on May 3, 2024 at 2:05 pm</p>",
+        "<span id=pub_time>03.05.2024 14:05</span>",
+        "<div>14:05, 3 мая 2024 | Заречье</div>",
+    ],
+)
+def test_visible_dates(markup: str) -> None:
+    article = read(page(body=markup + TEXT))
+    assert article.published_at == datetime(2024, 5, 3, 14, 5, tzinfo=UTC)
+    assert (article.published_source, article.published_precision) == ("visible", "minute")
+
+
+def test_dates_of_other_articles_and_of_changes_count_less() -> None:
+    side = "<aside class=latest><span class=date>7 May 2024, 10:00</span></aside>"
+    changed = "<div class=updated-date>Updated 8 May 2024, 11:00</div>"
+    article = read(page(body=f"{side}<div class=date>3 May 2024, 14:05</div>{changed}{TEXT}"))
+    assert article.published_at == datetime(2024, 5, 3, 14, 5, tzinfo=UTC)

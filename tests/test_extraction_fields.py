@@ -1,0 +1,213 @@
+"""Titles, authors, languages, tidy text: the readers of single fields."""
+
+from __future__ import annotations
+
+import pytest
+
+from newsbot.extraction.authors import clean_authors
+from newsbot.extraction.blocks import Block
+from newsbot.extraction.details import clean_tags
+from newsbot.extraction.language import detect, normal_code
+from newsbot.extraction.tidy import tidy, trim_edges
+from newsbot.extraction.titles import clean_title
+from tests.extraction_pages import PROSE, TEXT, json_ld, page, read, saved
+
+
+@pytest.mark.parametrize(
+    ("written", "names"),
+    [
+        ("By Jane Doe", ["Jane Doe"]),
+        ("by Jane Doe and John Roe", ["Jane Doe", "John Roe"]),
+        ("Jane Doe, John Roe; Ann Lee", ["Jane Doe", "John Roe", "Ann Lee"]),
+        ("Von Karin Vogt und Uwe Berg", ["Karin Vogt", "Uwe Berg"]),
+        ("Автор: Иван Петров", ["Иван Петров"]),
+        ("Иван Петров и Анна Сидорова", ["Иван Петров", "Анна Сидорова"]),
+        ("Par Luc Morel et Anne Roux", ["Luc Morel", "Anne Roux"]),
+        ("https://www.facebook.com/janedoe", []),
+        ("Jane Doe (Reuters)", ["Jane Doe"]),
+        ("Jane Doe | 3 May 2024", ["Jane Doe"]),
+        ("Jane Doe, jane@example.org", ["Jane Doe"]),
+        ("admin", []),
+        ("3 May 2024", []),
+        ("", []),
+        ("<a href='/x'>Jane Doe</a>", ["Jane Doe"]),
+        ("Jane Doe &amp;amp; John Roe", ["Jane Doe", "John Roe"]),
+    ],
+)
+def test_names(written: str, names: list[str]) -> None:
+    assert clean_authors([written]) == names
+
+
+def test_a_name_comes_once() -> None:
+    assert clean_authors(["Jane Doe", "By JANE DOE", "John Roe"]) == ["Jane Doe", "John Roe"]
+
+
+@pytest.mark.parametrize(
+    ("author", "names"),
+    [
+        ('{"@type":"Person","name":"Jane Doe"}', ["Jane Doe"]),
+        ('[{"@type":"Person","name":"Jane Doe"},"John Roe"]', ["Jane Doe", "John Roe"]),
+        ('{"@type":"Person","givenName":"Jane","familyName":"Doe"}', ["Jane Doe"]),
+        ('{"@type":"Organization","name":"Press Office"}', ["Press Office"]),
+        (
+            '[{"@type":"Organization","name":"Press Office"},{"@type":"Person","name":"Jane Doe"}]',
+            ["Jane Doe", "Press Office"],
+        ),
+        ('{"name":["Jane Doe","John Roe"]}', ["Jane Doe", "John Roe"]),
+    ],
+)
+def test_authors_of_json_ld(author: str, names: list[str]) -> None:
+    html = page(json_ld(f'{{"@type":"NewsArticle","headline":"x","author":{author}}}'))
+    assert read(html).authors == names
+
+
+def test_sources_of_authors() -> None:
+    assert read(page('<meta name="author" content="Jane Doe">')).extraction["authors"] == "meta"
+    assert read(page('<meta property="article:author" content="https://fb.com/x">')).authors == []
+    visible = read(page(body=f"<div class=byline>By Jane Doe</div>{TEXT}"))
+    assert (visible.authors, visible.extraction["authors"]) == (["Jane Doe"], "visible")
+
+
+@pytest.mark.parametrize(
+    ("title", "expected"),
+    [
+        ("Rain in May - The Daily News", "Rain in May"),
+        ("The Daily News | Rain in May", "Rain in May"),
+        ("Rain in May | Weather | Daily News", "Rain in May | Weather"),
+        ("Rain - and snow - in May", "Rain - and snow - in May"),
+        ("Rain in May :: dailynews.com", "Rain in May"),
+        ("Black &amp;amp; white", "Black & white"),
+        ("Daily News", "Daily News"),
+    ],
+)
+def test_titles_lose_the_name_of_the_site(title: str, expected: str) -> None:
+    assert clean_title(title, ["the daily news", "dailynews", "dailynews com"]) == expected
+
+
+def test_the_headline_that_most_evidence_agrees_on() -> None:
+    head = '<meta property="og:title" content="Rain closes the lower road: Example">'
+    head += '<meta name="twitter:title" content="Wet!">'
+    assert read(page(head, h1="Rain closes the lower road")).title == "Rain closes the lower road"
+
+
+def test_a_heading_of_something_else_is_no_headline() -> None:
+    html = page(title="Rain closes the lower road | Example", h1="Latest news")
+    assert read(html).title == "Rain closes the lower road"
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        (" ".join(PROSE), "en"),
+        (
+            "Der Stadtrat hat am Mittwoch den Bau eines neuen Freibads beschlossen, und es soll öffnen.",
+            "de",
+        ),
+        (
+            "Le maire a dit que la rivière ne sera pas fermée, et que les enfants vont à l'école.",
+            "fr",
+        ),
+        (
+            "В пятницу утром на линию вышел первый трамвай, он будет ходить от вокзала до порта.",
+            "ru",
+        ),
+        (
+            "У п'ятницю вранці на лінію вийшов перший трамвай, він ходитиме від вокзалу до порту щодня.",
+            "uk",
+        ),
+        (
+            "У пятніцу раніцай на лінію выйшаў першы трамвай, ён будзе хадзіць ад вакзала да порта.",
+            "be",
+        ),
+        (
+            "В петък сутринта на линията излезе първият трамвай, който ще се движи от гарата.",
+            "bg",
+        ),
+        ("Ο δήμαρχος είπε ότι ο δρόμος θα ανοίξει αύριο.", "el"),
+        ("市長は道路が明日開通すると述べました。", "ja"),
+        ("市长表示道路将于明天开放，居民不必担心。", "zh"),
+        ("시장은 도로가 내일 열릴 것이라고 말했다.", "ko"),
+        ("قال رئيس البلدية إن الطريق سيفتح غدا بعد أن توقف المطر في المدينة", "ar"),
+    ],
+)
+def test_the_language_of_a_text(text: str, language: str) -> None:
+    assert detect(text) == language
+    assert detect(text, "en" if language != "en" else "ru") == language
+
+
+def test_the_tag_decides_where_the_text_does_not() -> None:
+    assert detect("12 : 3", "pt_BR") == "pt"
+    assert detect("12 : 3") is None
+    assert detect("", "uk-UA") == "uk"
+    assert normal_code("iw") == "he"
+    assert normal_code("!!") is None
+
+
+def test_a_wrong_tag_is_overruled() -> None:
+    html = saved("news_ru_plain.html").replace(b"<html>", b'<html lang="en">')
+    article = read(html)
+    assert (article.language, article.extraction["language"]) == ("ru", "text")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Read also: The last days of the ferry",
+        "Читайте также: Мост закроют на ремонт",
+        "Lesen Sie auch: Das neue Freibad",
+        "Advertisement",
+        "РЕКЛАМА",
+        "Subscribe to our newsletter",
+        "Подписывайтесь на наш канал в Телеграме",
+        "Photo: Ann Lee / Example",
+        "Фото: Анна Ли",
+        "© 2024 Example. All rights reserved.",
+    ],
+)
+def test_lines_that_are_no_text(line: str) -> None:
+    kept = Block("paragraph", PROSE[0])
+    assert tidy([kept, Block("paragraph", line), kept]) == [kept, kept]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Read also the small print, he told them, for it says more than the large one.",
+        "Photography was forbidden in the hall, and the guards took away two cameras.",
+        "Реклама, по словам министра, должна остаться, но её станет меньше на десять процентов.",
+        PROSE[0],
+    ],
+)
+def test_sentences_that_only_begin_like_such_lines(line: str) -> None:
+    blocks = [Block("paragraph", line)]
+    assert tidy(blocks) == blocks
+
+
+def test_edges() -> None:
+    lines = ["Rain in May", "By Jane Doe", "3 May 2024, 14:05", *PROSE, "Jane Doe"]
+    blocks = [Block("paragraph", line) for line in lines]
+    assert [block.text for block in trim_edges(blocks, "Rain in May", ["Jane Doe"])] == PROSE
+    assert trim_edges(blocks[:1], "Rain in May", []) == blocks[:1]
+
+
+def test_a_paragraph_that_is_a_link_leads_elsewhere() -> None:
+    pointer = "<p><b>More:</b> <a href='/x'>The last days of the ferry at Saltmarsh harbour</a></p>"
+    inside = (
+        "<p>The mayor <a href='/y'>said on Sunday</a> that the dam would hold until the end of the week.</p>"
+    )
+    text = read(page(body=TEXT + pointer + inside + TEXT.replace("The", "A"))).text
+    assert "last days" not in text
+    assert "said on Sunday" in text
+
+
+def test_captions_menus_and_forms_are_no_text() -> None:
+    extras = (
+        "<figure><img src=x><figcaption>The dam at noon, seen from the mill.</figcaption></figure>"
+        "<form><input name=q><button>Search the whole archive of the paper</button></form>"
+        "<nav><a href=/>Home</a> <a href=/news>News</a></nav>"
+    )
+    assert read(page(body=extras + TEXT)).text.splitlines() == PROSE
+
+
+def test_tags() -> None:
+    assert clean_tags(["rain, floods ,Rain", "#dam", "type:article", "x" * 99]) == ["rain", "floods", "dam"]

@@ -1,0 +1,161 @@
+"""Pages made to hurt: bounded in time and memory, and never another error than NotAnArticle."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from newsbot.errors import NotAnArticle
+from newsbot.extraction import extract
+from newsbot.extraction.jsonld import load
+from newsbot.items import Article
+from tests.extraction_pages import NOW, TEXT, URL, from_feed, json_ld, layout, page, read, rule, saved
+
+TITLE = "Rain closes the road"
+START = f"<html><head><title>{TITLE}</title></head><body><h1>{TITLE}</h1>{TEXT}".encode()
+LD = b'<script type="application/ld+json">'
+
+PAGES: dict[str, Callable[[], bytes]] = {
+    "nested tags": lambda: START + b"<div>" * 100_000 + b"<p>deep</p>" + b"</div>" * 100_000,
+    "nested inline tags": lambda: START + b"<b>x " * 100_000,
+    "one line of 10 MB": lambda: START + b"<p>" + b"word and word " * 700_000 + b"</p>",
+    "5 MB of paragraphs": lambda: START + b"<p>some paragraph of text is here</p>" * 140_000,
+    "5 MB of links": lambda: START + b'<p><a href="/x">a link text that is long enough</a></p>' * 80_000,
+    "tags that never end": lambda: START + b"<a " * 1_000_000,
+    "nothing but brackets": lambda: b"<" * 5_000_000,
+    "open comments": lambda: START + b"<!--" * 1_000_000,
+    "entities": lambda: START + b"<p>" + b"&amp;amp;" * 500_000,
+    "nested JSON": lambda: START + LD + b"[" * 100_000,
+    "nested JSON objects": lambda: START + LD + b'{"@type":"NewsArticle","headline":"x","a":' * 20_000,
+    "bad escapes in JSON": lambda: START + LD + b'{"@type":"NewsArticle","headline":"x' + b"\\q" * 400_000,
+    "commas in JSON": lambda: START + LD + b"[" + b", " * 400_000 + b"x",
+    "open strings in scripts": lambda: b"<p>x</p><script>" + b'\\"' * 400_000 + b"</script>",
+    "metas": lambda: b'<head><meta name="author" content="Ann Lee, Bob Ray">' * 50_000 + START,
+    "a title of separators": lambda: b"<title>" + b"a - " * 1_000_000 + b"</title>" + START,
+    "bylines": lambda: START + b'<span class="author">by ' + b"a, " * 500_000 + b"</span>",
+    "date elements": lambda: START + b'<div class="date">12.12.</div>' * 100_000,
+    "digits": lambda: START + b'<div class="date">' + b"1" * 3_000_000 + b"</div>",
+    "nested tables": lambda: START + (b"<table><tr><td>a b" * 40 + b"</td></tr></table>" * 40) * 90,
+    "microdata": lambda: START + b"<div itemscope itemtype=http://schema.org/Article itemprop=author>" * 20_000,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_time_is_bounded(name: str) -> None:
+    """The bound is two seconds of one core; CPU time, so that a busy machine fails nothing."""
+    html = PAGES[name]()
+    before = time.process_time()
+    extract(html, URL)
+    assert time.process_time() - before < 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["one line of 10 MB", "5 MB of paragraphs", "5 MB of links", "nested tags"])
+def test_memory_is_bounded(name: str) -> None:
+    """Growth over an interpreter that has read a small page, the page itself left out."""
+    script = (
+        "import resource, sys; from newsbot.extraction import extract\n"
+        "from tests.test_extraction_hostile import PAGES, START\n"
+        "peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "extract(START, ''); page = PAGES[sys.argv[1]](); before = peak()\n"
+        "extract(page, ''); print(peak() - before)"
+    )
+    done = subprocess.run([sys.executable, "-c", script, name], capture_output=True, text=True, check=True)
+    assert int(done.stdout) < 200 * 1024
+
+
+def test_text_before_a_depth_that_no_parser_follows_is_kept() -> None:
+    assert "sandbags" in read(PAGES["nested tags"]()).text
+
+
+def outcome(html: bytes, url: str = URL) -> Article | str:
+    try:
+        return read(html, url)
+    except NotAnArticle as error:
+        return error.reason
+
+
+@settings(deadline=None)
+@given(st.binary(max_size=2000))
+def test_any_bytes_give_an_article_or_a_reason(raw: bytes) -> None:
+    assert outcome(raw)
+    assert outcome(START + raw)
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.integers(0, 3000),
+    st.binary(min_size=1, max_size=8),
+    st.sampled_from(["news_jsonld.html", "microdata.html"]),
+)
+def test_broken_pages(at: int, raw: bytes, name: str) -> None:
+    html = saved(name)
+    assert outcome(html[:at])
+    assert outcome(html[:at] + raw + html[at:])
+
+
+@settings(deadline=None)
+@given(st.text(max_size=60))
+def test_any_address(url: str) -> None:
+    assert outcome(START, url)
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["@type", "@id", "name", "url"]), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+@settings(deadline=None)
+@given(
+    st.dictionaries(
+        st.sampled_from(
+            ["headline", "author", "datePublished", "dateModified", "image", "keywords", "articleBody", "url"]
+        ),
+        VALUES,
+    )
+)
+def test_any_json_ld(node: dict[str, object]) -> None:
+    assert outcome(page(json_ld(json.dumps({"@type": "NewsArticle", **node}))))
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        '<!-- {"@type":"Article","headline":"H"} -->',
+        '//<![CDATA[\n{"@type":"Article","headline":"H"}\n//]]>',
+        '{"@type":"Article","headline":"H",}',
+        '[{"@type":"Article","headline":"H"},]',
+        '{"@type":"Article","headline":"H"};',
+        '{"@type":"Article","headline":"H"}{"@type":"Thing"}',
+        '{"@type":"Article","note":"don\\\'t","headline":"H"}',
+        '{"@type":"Article","note":"two\nlines","headline":"H"}',
+        '{"@type":"Article","headline":"H","note":"a "quoted" word"}',
+    ],
+)
+def test_broken_json_is_repaired_modestly(script: str) -> None:
+    documents = load(script)
+    first = documents[0][0] if isinstance(documents[0], list) else documents[0]
+    assert first["headline"] == "H"
+
+
+def test_hopeless_json_gives_nothing() -> None:
+    assert load("not json at all") == []
+    assert load("") == []
+
+
+def test_a_rule_on_a_hostile_page() -> None:
+    chosen = rule(layout(text="p", title="h1", authors="span", published_at="div", remove=("b",)))
+    article = read(PAGES["5 MB of paragraphs"](), rule=chosen, hint=from_feed("x", NOW))
+    assert article.extraction["text"] == "rule"
