@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import time
+from collections import ChainMap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -74,11 +75,10 @@ class CrawlState:
 
     def open(self) -> None:
         """Open the backends. Raises :class:`newsbot.errors.DataError`."""
-        settings = self.settings
+        settings: backends.SettingsLike = self.settings
         if self.arguments.dry_run:
             self._throwaway = tempfile.TemporaryDirectory(prefix="newsbot-dry-run-")
-            settings = settings.copy()
-            settings.set("NEWSBOT_DATA", self._throwaway.name, priority="cmdline")
+            settings = ChainMap({"NEWSBOT_DATA": self._throwaway.name}, self.settings)
         self.frontier = backends.open_frontier(settings, self.clock)
         self.storage = backends.open_storage(settings)
         self.index = backends.open_index(settings)

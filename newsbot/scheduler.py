@@ -56,6 +56,8 @@ class FrontierScheduler(BaseScheduler):
         """Next hops that wait for their host's turn."""
         self._unsettled: deque[Visit] = deque()
         """Visits that ended while the data could not be written."""
+        self._held = 0
+        """Leases of visits that stopped at a limit: ours until the crawl closes."""
         self._quiet_until = 0.0
         self._heartbeat: Any = None
         self._wake: Any = None
@@ -136,9 +138,9 @@ class FrontierScheduler(BaseScheduler):
         except DataError as error:
             self._pause(error)
             return True
-        if outlook.next_at is None:
-            return outlook.leased > 0
-        return outlook.leased > 0 or outlook.next_at - self.state.clock() <= self.patience
+        if outlook.leased > self._held:
+            return True
+        return outlook.next_at is not None and outlook.next_at - self.state.clock() <= self.patience
 
     def enqueue_request(self, request: Request) -> bool:
         """Take the next hop of a visit, or queue a request that somebody's spider made."""
@@ -246,7 +248,7 @@ class FrontierScheduler(BaseScheduler):
         while self._unsettled:
             with self.state.timed("settle"):
                 settle(self.state, self._unsettled[0])
-            self._unsettled.popleft()
+            self._held += self._unsettled.popleft().hand_back
 
     @staticmethod
     def _visit_of(response: Any) -> Visit | None:

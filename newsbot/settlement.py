@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import random
 
+from newsbot.aliases import record_addresses
 from newsbot.crawlstate import CrawlState
-from newsbot.frontier.base import Entry
 from newsbot.intake import queue_found
 from newsbot.items import Kind, Link, PageRecord, Where
 from newsbot.queueing import page_for
 from newsbot.recrawl import may_retry, plan, retry_delay
 from newsbot.storage.base import SourceRecord
-from newsbot.urls import canonicalize, fingerprint, host_key
 from newsbot.visit import Found, Visit
 
 NO_TLS = ("refused", "tls", "proxy", "connection", "timeout", "robots_unreachable")
@@ -40,7 +39,7 @@ def settle(state: CrawlState, visit: Visit) -> None:
     visit.note(state.clock(), "planned", next_due=record.next_due, why=decision.reason)
     record.history = visit.events
     state.storage.save_pages([record])
-    _record_addresses(state, visit, record)
+    record_addresses(state, visit)
     _record_source(state, visit, record)
     state.frontier.ack(visit.lease, next_due=record.next_due)
     state.count("frontier/acked")
@@ -98,35 +97,6 @@ def _is_guessed_home(visit: Visit) -> bool:
 def _ask_by_plain_http(state: CrawlState, visit: Visit) -> None:
     link = Link(url=f"http://{visit.rule.domain}/", where=Where.SEED, kind=Kind.SECTION)
     queue_found(state, Found(links=(link,), referrer=None, depth=0, force=True))
-
-
-def _record_addresses(state: CrawlState, visit: Visit, record: PageRecord) -> None:
-    """Note other addresses of the same page, so that they never cost a download."""
-    others = [visit.outcome.redirected_to, visit.page.get("canonical_url")]
-    for url in others:
-        if not url:
-            continue
-        canonical = canonicalize(url, visit.rule.drop_query)
-        key = fingerprint(canonical)
-        known = state.frontier.entry(key)
-        if key == visit.lease.entry.fingerprint or (known is not None and known.kind.is_source):
-            continue
-        entry = Entry(
-            url=url,
-            fingerprint=key,
-            host=host_key(url),
-            kind=record.kind,
-            depth=record.depth,
-            data={
-                "source": visit.rule.domain,
-                "referrer": visit.lease.entry.url,
-                "where": Where.REDIRECT.value,
-                "discovered_at": state.clock(),
-                "why": "another address of a fetched page",
-            },
-        )
-        state.storage.discover([page_for(entry, state.clock())])
-        state.frontier.mark_done([entry], None)
 
 
 def _record_source(state: CrawlState, visit: Visit, record: PageRecord) -> None:

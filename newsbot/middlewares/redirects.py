@@ -8,6 +8,7 @@ from scrapy.downloadermiddlewares import redirect
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Request, Response
 
+from newsbot.aliases import alias_of, is_taken
 from newsbot.causes import Ignored
 from newsbot.crawlstate import CrawlState
 from newsbot.urls import canonicalize, fingerprint
@@ -53,6 +54,8 @@ class RedirectMiddleware(redirect.RedirectMiddleware):
         here = fingerprint(canonical)
         if here == visit.lease.entry.fingerprint or visit.kind.is_source or visit.forced:
             return
-        known = CrawlState.of(self.crawler).frontier.known([here]).get(here)
-        if known is not None and known.last_fetched is not None:
+        state = CrawlState.of(self.crawler)
+        if is_taken(state, here):
             raise Ignored("redirect_known", f"redirects to a known page: {canonical}")
+        # nobody else needs to fetch it; should this visit die, its own lease brings both back
+        state.frontier.mark_done([alias_of(visit, target.url, here, state.clock())], None)
