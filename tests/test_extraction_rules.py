@@ -121,5 +121,15 @@ def test_a_rule_that_gives_the_text_runs_no_generic_extractor(monkeypatch: pytes
     assert read(PAGE, rule=rule(layout(text=".story p"))).text.splitlines() == PROSE
 
 
+def test_a_fault_of_the_generic_extractor_does_not_lose_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise IndexError("a fault")
+
+    monkeypatch.setattr(trafilatura, "bare_extraction", fail)
+    article = read(page())
+    assert article.text.splitlines() == PROSE
+    assert article.extraction["text"] == "density"
+
+
 def test_the_language_of_the_rule_is_only_a_prior() -> None:
     assert read(page(), rule=rule(language="de")).language == "en"

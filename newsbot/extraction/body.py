@@ -58,15 +58,18 @@ def generic_body(tree: HtmlElement, removed: Collection[etree._Element] = ()) ->
 
 
 def _trafilatura(lean: HtmlElement, *, precise: bool) -> list[Block]:
-    document = trafilatura.bare_extraction(
-        lean,
-        favor_precision=precise,
-        fast=not precise,
-        include_comments=False,
-        include_images=False,
-        include_links=False,
-        with_metadata=False,
-    )
+    try:
+        document = trafilatura.bare_extraction(
+            lean,
+            favor_precision=precise,
+            fast=not precise,
+            include_comments=False,
+            include_images=False,
+            include_links=False,
+            with_metadata=False,
+        )
+    except Exception:  # noqa: BLE001 - a fault of the library must not lose the page: density reads it
+        return []
     return render([document.body]) if document is not None and not isinstance(document, dict) else []
 
 
