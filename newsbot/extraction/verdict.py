@@ -24,8 +24,8 @@ LONG = 1200
 
 _PASSWORD = xpath("//input[@type='password']")
 _ERROR = re.compile(
-    r"^\W*(?:error\W*)?(?:40[0134]|410|50[0234])\b.{0,40}$|page (?:not|cannot be|could not be) found|not found$|"
-    r"^oops|access denied|^forbidden|service unavailable|"
+    r"^\W*(?:error\W*)?(?:40[0134]|410|50[0234])\b.{0,40}$|page (?:not|cannot be|could not be) found|"
+    r"not found$|^oops|access denied|^forbidden|service unavailable|"
     r"internal server error|bad gateway|страница не найдена|страницы не существует|такой страницы нет|"
     r"доступ (?:запрещен|ограничен)|ошибка \d{3}|^ошибка$|"
     r"сторінк\w+ не знайдено|seite (?:wurde )?nicht gefunden|page (?:non trouvée|introuvable)|página no "
