@@ -28,6 +28,7 @@ _BY_TYPE: tuple[tuple[type[BaseException], str], ...] = (
     (DownloadConnectionRefusedError, "refused"),
     (ResponseDataLossError, "truncated"),
     (UnsupportedURLSchemeError, "scheme"),
+    (DownloadCancelledError, "too_large"),  # Scrapy cancels for DOWNLOAD_MAXSIZE only, without saying so
 )
 
 _BY_NAME = (
@@ -48,8 +49,6 @@ def cause_of(error: BaseException) -> str:
         if isinstance(error, kind):
             return cause
     text = f"{type(error).__name__} {error}"
-    if isinstance(error, DownloadCancelledError | IgnoreRequest) and "size" in text.lower():
-        return "too_large"
     if isinstance(error, IgnoreRequest):
         return "redirects" if "redirection" in text else "ignored"
     for part, cause in _BY_NAME:

@@ -10,6 +10,8 @@ from scrapy.logformatter import LogFormatter, LogFormatterResult
 from scrapy.spiders import Spider
 from twisted.python.failure import Failure
 
+from newsbot.errors import DataError
+
 
 class QuietLogFormatter(LogFormatter):
     """Says of an item its URL and title only, at DEBUG; what happened to each URL is in ``scrapy why``."""
@@ -29,7 +31,8 @@ class QuietLogFormatter(LogFormatter):
     ) -> LogFormatterResult:
         """Log an article that could not be processed."""
         line = _line("failed url=%(url)s error=%(reason)s", item, reason=str(exception))
-        return {**line, "level": logging.ERROR}
+        # the scheduler says once what is wrong with the data; everything else is a bug and shows its traceback
+        return {**line, "level": logging.DEBUG if isinstance(exception, DataError) else logging.ERROR}
 
 
 def _line(message: str, item: Any, **more: str) -> LogFormatterResult:

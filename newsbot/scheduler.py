@@ -62,6 +62,7 @@ class FrontierScheduler(BaseScheduler):
         self._heartbeat: Any = None
         self._wake: Any = None
         self._fault: str | None = None
+        self._ending: asyncio.Future[None] | None = None
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> FrontierScheduler:
@@ -304,16 +305,17 @@ class FrontierScheduler(BaseScheduler):
     def _pause(self, error: DataError) -> None:
         """Wait for the data to come back; say so once. A full disk ends the crawl: nothing can be kept."""
         self._quiet_until = self.state.clock() + PAUSE_AFTER_FAULT
+        if self._ending is not None:
+            return
         if self._fault != str(error):
             self._fault = str(error)
             logger.error("%s", error)
-        if isinstance(error, DataFull) and self.slot.closing is None:
-            self._unsettled.clear()  # their leases run out, and they are visited again
+        if isinstance(error, DataFull):
             engine = self.crawler.engine
             assert engine is not None
-            self._end = asyncio.ensure_future(engine.close_spider_async(reason="disk_full"))
+            self._ending = asyncio.ensure_future(engine.close_spider_async(reason="disk_full"))
 
     def _recovered(self) -> None:
-        if self._fault is not None:
+        if self._fault is not None and self._ending is None:
             self._fault = None
             logger.info("the data can be written again: going on")

@@ -69,6 +69,7 @@ class World:
     """A data folder, a rules folder, and the web that a crawl sees."""
 
     def __init__(self, folder: Path, web: LoopbackServer | None) -> None:
+        self.folder = folder
         self.data = folder / "data"
         self.rules = folder / "rules"
         self.rules.mkdir(exist_ok=True)
@@ -112,7 +113,7 @@ class World:
 
     def crawl(self, *arguments: str, timeout: float = 120, **environment: str) -> Crawl:
         """Run a crawl to its end."""
-        stats = self.data.parent / "stats.json"
+        stats = self.folder / "stats.json"
         stats.unlink(missing_ok=True)
         process = self.start("-s", f"NEWSBOT_STATS_FILE={stats}", *arguments, **environment)
         try:

@@ -14,6 +14,7 @@ from newsbot import resolver
 from newsbot.causes import cause_of
 from newsbot.clock import system_clock, utc
 from newsbot.crawlstate import CrawlState
+from newsbot.errors import DataError
 from newsbot.items import Article
 from newsbot.spiders.arguments import parse_arguments
 from newsbot.spiders.reading import read_response
@@ -58,6 +59,9 @@ class NewsSpider(Spider):
         if visit is None:
             return
         state = self.crawl_state
+        if isinstance(failure.value, DataError):
+            visit.failed = str(failure.value)
+            return
         cause = cause_of(failure.value)
         if cause == "dns" and host_key(request.url) in resolver.refused:
             cause = "private_address"

@@ -1,0 +1,265 @@
+"""What people and hostile pages do to a crawl: one clear message or a counted reason, and it goes on."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import time
+
+import pytest
+
+from newsbot.sqlitefile import open_database
+from tests.crawls import World, article_html, feed_xml
+
+XML = {"Content-Type": "application/rss+xml"}
+HOST = "http://news.test"
+
+
+def lines(crawl):
+    """What was said besides Scrapy's own first and last lines."""
+    return [line for line in crawl.err.splitlines() if line.strip()]
+
+
+def feed_of(site, world, *urls):
+    site.page(f"{HOST}/feed.xml", feed_xml(list(urls)), headers=XML)
+    world.rule("news.test", f"domain: news.test\nfeeds: {HOST}/feed.xml\n")
+
+
+# --- what a site does
+@pytest.mark.parametrize(
+    ("path", "cause"),
+    [
+        ("/status/404", "http_404"),
+        ("/status/403", "http_403"),
+        ("/status/500", "http_5xx"),
+        ("/drop", "connection"),
+        ("/truncated", "truncated"),
+        ("/redirect-loop", "redirects"),
+        ("/huge?mb=12", "too_large"),
+        ("/bad-gzip", "bad_encoding"),
+        ("/binary-as-html", "binary"),
+        ("/empty", "empty"),
+    ],
+)
+def test_a_bad_page_is_counted_by_its_cause_and_the_others_are_stored(site, world, path, cause):
+    site.page(f"{HOST}/good", article_html(1))
+    feed_of(site, world, f"{HOST}{path}", f"{HOST}/good")
+    crawl = world.crawl()
+    assert crawl.code == 0
+    assert world.urls() == [f"{HOST}/good"]
+    assert crawl.stat(f"errors/{cause}") >= 1
+    assert "Traceback" not in crawl.err
+
+
+def test_a_page_that_recovers_is_tried_again_within_the_crawl(site, world):
+    answers = [500, 503]
+
+    def flaky(request):
+        from newsbot.demo.messages import Answer
+
+        if answers:
+            return Answer(status=answers.pop(), headers={"Retry-After": "1"})
+        return Answer(body=article_html(1).encode(), headers={"Content-Type": "text/html"})
+
+    site.page(f"{HOST}/good", flaky)
+    feed_of(site, world, f"{HOST}/good")
+    crawl = world.crawl()
+    assert world.urls() == [f"{HOST}/good"]
+    assert crawl.stat("frontier/nacked") == 2
+
+
+@pytest.mark.parametrize(
+    ("body", "cause"),
+    [
+        ("", "feed_empty"),
+        ("<!doctype html><html><body>Moved</body></html>", "feed_html"),
+        ("nothing", "feed_not_a_feed"),
+    ],
+)
+def test_a_feed_that_is_none_says_so_in_stats_and_sources(site, world, body, cause):
+    site.page(f"{HOST}/feed.xml", body, headers=XML)
+    world.rule("news.test", f"domain: news.test\nfeeds: {HOST}/feed.xml\n")
+    crawl = world.crawl()
+    assert crawl.code == 0
+    assert crawl.stat(f"errors/{cause}") == 1
+    with world.storage() as storage:
+        assert [record.last_error for record in storage.sources()] == [cause]
+
+
+def test_a_date_in_the_year_9999_and_a_missing_title_spoil_nothing(site, world):
+    page = article_html(1).replace("2026-11-20T08:00:00Z", "9999-12-31T00:00:00Z")
+    site.page(f"{HOST}/far", page)
+    site.page(
+        f"{HOST}/bare", article_html(2).replace("<title>Council story number 2 about the bridge</title>", "")
+    )
+    feed_of(site, world, f"{HOST}/far", f"{HOST}/bare")
+    world.crawl()
+    by_url = {article.url: article for article in world.articles()}
+    assert by_url[f"{HOST}/far"].published_at is None or by_url[f"{HOST}/far"].published_at.year < 2100
+    assert by_url[f"{HOST}/bare"].title == "Council story number 2 about the bridge"
+
+
+def test_a_wrongly_declared_charset_is_read_rightly(site, world):
+    text = "Совет обсудил ремонт моста через реку и попросил денег у области на будущий год. " * 12
+    title = "Мост отремонтируют весной"
+    body = f"<article><h1>{title}</h1><p>{text}</p></article>"
+    page = f"<html><head><title>{title}</title></head><body>{body}</body></html>"
+    site.page(f"{HOST}/ru", page.encode("windows-1251"), headers={"Content-Type": "text/html; charset=utf-8"})
+    feed_of(site, world, f"{HOST}/ru")
+    world.crawl()
+    [article] = world.articles()
+    assert article.title == "Мост отремонтируют весной"
+    assert article.language == "ru"
+
+
+def test_a_server_that_is_down_is_counted_and_left_for_later(world, site):
+    world.rule("news.test", f"domain: news.test\nfeeds: {HOST}/feed.xml\n")
+    world.web = None
+    world.rule("news.test", "domain: 127.0.0.1\nfeeds: http://127.0.0.1:9/feed.xml\n")
+    (world.rules / "news.test.yaml").rename(world.rules / "127.0.0.1.yaml")
+    crawl = world.crawl(NEWSBOT_ALLOW_PRIVATE="1")
+    assert crawl.code == 0
+    assert crawl.stat("errors/robots_unreachable") >= 1
+    assert "Traceback" not in crawl.err
+
+
+def test_a_name_that_does_not_exist_is_counted(world):
+    world.web = None
+    world.rule(
+        "no-such-host.invalid", "domain: no-such-host.invalid\nfeeds: http://no-such-host.invalid/feed.xml\n"
+    )
+    crawl = world.crawl()
+    assert crawl.code == 0
+    assert crawl.stat("errors/robots_unreachable") >= 1
+    assert "Traceback" not in crawl.err
+
+
+# --- what a person does
+def test_an_empty_rules_folder_is_one_line(world):
+    for file in world.rules.iterdir():
+        file.unlink()
+    crawl = world.crawl()
+    assert crawl.code != 0
+    [line] = lines(crawl)
+    assert "NEWSBOT_RULES" in line
+
+
+def test_bad_rules_are_all_told_with_file_and_line_and_nothing_is_fetched(world, site):
+    world.rule("a.test", "domain: a.test\nfeds: http://a.test/rss\n")
+    world.rule("b.test", "domain: b.test\narticle: '(a+)+$'\n")
+    crawl = world.crawl()
+    assert crawl.code == 1
+    told = lines(crawl)
+    assert len(told) == 2
+    assert "a.test.yaml:2: feds" in told[0]
+    assert "did you mean" in told[0]
+    assert "b.test.yaml:2: article" in told[1]
+    assert not site.log
+
+
+def test_a_wrong_argument_is_one_line_and_exit_code_2(world):
+    world.rule("news.test")
+    crawl = world.crawl("-a", "site=news.test")
+    assert crawl.code == 2
+    [line] = lines(crawl)
+    assert "did you mean 'sites'" in line
+
+
+def test_a_site_without_a_rule_is_one_line_with_the_remedy(world):
+    world.rule("news.test")
+    crawl = world.crawl("-a", "sites=newz.test")
+    assert crawl.code == 2
+    [line] = lines(crawl)
+    assert "did you mean 'news.test'" in line
+
+
+def test_an_unknown_spider_is_one_line(world):
+    world.rule("news.test")
+    process = subprocess.run(
+        [*world.command()[:-1], "newz"], env=world.environment(), capture_output=True, text=True, check=False
+    )
+    assert process.returncode == 2
+    assert "did you mean 'news'" in process.stderr
+    assert len(process.stderr.strip().splitlines()) == 1
+
+
+def test_a_data_folder_that_cannot_be_made_is_one_line(world, tmp_path):
+    world.rule("news.test")
+    (tmp_path / "file").write_text("", encoding="utf8")
+    crawl = world.crawl(NEWSBOT_DATA=str(tmp_path / "file" / "data"))
+    assert crawl.code == 1
+    [line] = lines(crawl)
+    assert "NEWSBOT_DATA" in line
+
+
+def test_a_data_file_of_a_newer_newsbot_is_one_line(world):
+    world.rule("news.test")
+    open_database(world.data / "newsbot.db", component="storage", migrations=["SELECT 1"] * 99).close()
+    crawl = world.crawl()
+    assert crawl.code == 1
+    [line] = lines(crawl)
+    assert "newer newsbot" in line
+
+
+def test_a_file_that_is_no_database_is_one_line(world):
+    world.rule("news.test")
+    world.data.mkdir()
+    (world.data / "newsbot.db").write_text("my shopping list" * 500, encoding="utf8")
+    crawl = world.crawl()
+    assert crawl.code == 1
+    [line] = lines(crawl)
+    assert "no newsbot data file" in line
+
+
+def test_a_locked_data_file_is_waited_for_and_nothing_is_lost(site, world):
+    urls = [f"{HOST}/story/{n}" for n in range(20)]
+    for n, url in enumerate(urls):
+        site.page(url, article_html(n))
+    feed_of(site, world, *urls)
+    process = world.start("-s", "NEWSBOT_BUSY_SECONDS=0.3")
+    end = time.monotonic() + 30
+    while len(site.log) < 5:
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    blocker = sqlite3.connect(world.data / "newsbot.db", isolation_level=None, timeout=30)
+    blocker.execute("BEGIN IMMEDIATE")
+    time.sleep(2)
+    blocker.execute("COMMIT")
+    blocker.close()
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err
+    assert len(world.articles()) == 20
+
+
+def test_a_full_disk_ends_the_crawl_with_one_line_and_loses_nothing(site, tmp_path):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=1200k", "tmpfs", str(disk)], capture_output=True, check=False
+    )
+    if mounted.returncode:
+        if os.environ.get("CI"):
+            pytest.fail(f"cannot mount a small disk: {mounted.stderr.decode()}")
+        pytest.skip("mounting a small disk needs root")
+    try:
+        world = World(tmp_path, site)
+        world.data = disk / "data"
+        urls = [f"{HOST}/story/{n}" for n in range(60)]
+        for n, url in enumerate(urls):
+            site.page(
+                url, article_html(n, extra="<p>padding</p>").replace("hours", "hours " + "and days " * 2000)
+            )
+        feed_of(site, world, *urls)
+        crawl = world.crawl()
+        assert crawl.code == 1
+        assert sum("the disk is full" in line for line in lines(crawl)) == 1
+        assert "Traceback" not in crawl.err
+        stored = world.urls()
+        assert len(stored) < 60
+        subprocess.run(["mount", "-o", "remount,size=80m", str(disk)], check=True)
+        again = world.crawl()
+        assert again.code == 0, again.err
+        assert world.urls() == sorted(urls)
+    finally:
+        subprocess.run(["umount", "-l", str(disk)], check=False)

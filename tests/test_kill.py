@@ -1,0 +1,72 @@
+"""kill -9 in the middle of a crawl: the same command continues, nothing is lost, nothing is stored twice."""
+
+from __future__ import annotations
+
+import random
+import signal
+import time
+from collections import Counter
+from datetime import UTC, datetime
+
+import pytest
+
+from newsbot.demo.check import compare
+from newsbot.demo.server import DemoServer
+from newsbot.frontier.sqlite import SqliteFrontier
+from tests.crawls import World
+
+ARTICLES = 60
+REQUESTS = 100
+"""Fewer than the server sees in a whole crawl of so many articles."""
+
+
+class DemoWorld(World):
+    """The demo's site with its own rules."""
+
+    def __init__(self, folder, server: DemoServer) -> None:
+        super().__init__(folder, server)
+        self.rules = server.rules
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("turn", range(10))
+def test_killed_at_a_random_moment_a_crawl_goes_on_where_it_was(tmp_path, turn):
+    moment = random.Random(f"kill {turn}").randrange(1, REQUESTS)
+    now = datetime(2026, 11, 21, 8, tzinfo=UTC)
+    with DemoServer(tmp_path / "rules", articles=ARTICLES, now=now) as server:
+        world = DemoWorld(tmp_path, server)
+        process = world.start()
+        end = time.monotonic() + 60
+        while len(server.log) < moment and process.poll() is None:
+            assert time.monotonic() < end, "the crawl did not get so far"
+            time.sleep(0.005)
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        again = world.crawl()
+        assert again.code == 0, again.err
+        with world.storage() as storage:
+            report = compare(storage.iter_articles(), server.manifest)
+        assert report.ok, report.faults
+        frontier = SqliteFrontier(world.data / "newsbot.db")
+        counts = frontier.counts()
+        frontier.close()
+        assert (counts["leased"], counts["pending"], counts["aside"]) == (0, 0, 0)
+
+
+def test_two_workers_on_one_file_share_the_work(tmp_path):
+    with DemoServer(tmp_path / "rules", articles=ARTICLES) as server:
+        world = DemoWorld(tmp_path, server)
+        first, second = world.start(), world.start()
+        for process in (first, second):
+            _, err = process.communicate(timeout=120)
+            assert process.returncode == 0, err
+        with world.storage() as storage:
+            report = compare(storage.iter_articles(), server.manifest)
+        assert report.ok, report.faults
+        fetched = Counter(
+            (record.host, record.path)
+            for record in server.log
+            if record.kind == "article" and record.status == 200 and record.whole
+        )
+        assert len(fetched) >= ARTICLES
+        assert fetched.total() <= 1.05 * len(fetched)  # a redirect may meet its target in the same instant
