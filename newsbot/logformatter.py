@@ -31,7 +31,7 @@ class QuietLogFormatter(LogFormatter):
     ) -> LogFormatterResult:
         """Log an article that could not be processed."""
         line = _line("failed url=%(url)s error=%(reason)s", item, reason=str(exception))
-        # the scheduler says once what is wrong with the data; everything else is a bug and shows its traceback
+        # the scheduler says once what is wrong with the data; all else is a bug and shows its traceback
         return {**line, "level": logging.DEBUG if isinstance(exception, DataError) else logging.ERROR}
 
 

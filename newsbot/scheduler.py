@@ -122,7 +122,8 @@ class FrontierScheduler(BaseScheduler):
             self.state.frontier.release(self.state.owner)
             self.state.write_books()
         except DataError as error:
-            logger.error("%s", error)
+            if self._ending is None:
+                logger.error("%s", error)
         self.state.close()
 
     # --- Scrapy's questions

@@ -253,7 +253,7 @@ def test_a_full_disk_ends_the_crawl_with_one_line_and_loses_nothing(site, tmp_pa
         feed_of(site, world, *urls)
         crawl = world.crawl()
         assert crawl.code == 1
-        assert sum("the disk is full" in line for line in lines(crawl)) == 1
+        assert sum("the disk is full" in line for line in lines(crawl)) == 1, crawl.err
         assert "Traceback" not in crawl.err
         stored = world.urls()
         assert len(stored) < 60
