@@ -1,0 +1,111 @@
+"""No request to a private address on a page's say-so."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+from scrapy import Request
+from scrapy.resolver import dnscache
+
+from newsbot import resolver
+from newsbot.causes import Ignored
+from newsbot.middlewares.addresses import AddressGuardMiddleware, is_local
+from newsbot.resolver import GuardedResolver, is_public
+from tests.crawls import article_html, feed_xml
+
+HOST = "http://news.test"
+
+PRIVATE = [
+    "http://127.0.0.1/",
+    "http://0x7f.1/",
+    "http://2130706433/",
+    "http://017700000001/",
+    "http://[::1]/",
+    "http://[::ffff:127.0.0.1]/",
+    "http://[::ffff:7f00:1]/",
+    "http://[64:ff9b::7f00:1]/",
+    "http://[2002:7f00:1::]/",
+    "http://10.1.2.3/",
+    "http://172.16.0.1/",
+    "http://192.168.1.1/",
+    "http://169.254.169.254/latest/meta-data/",
+    "http://100.64.0.1/",
+    "http://0.0.0.0/",
+    "http://224.0.0.1/",
+    "http://[fe80::1]/",
+    "http://[fd00::1]/",
+    "http://localhost:9200/",
+    "http://LOCALHOST./",
+    "http://printer.local/",
+    "http://db.internal/",
+]
+
+
+@pytest.mark.parametrize("url", PRIVATE)
+def test_private_addresses_are_refused_however_they_are_written(url):
+    with pytest.raises(Ignored) as caught:
+        AddressGuardMiddleware(allow_private=False).process_request(Request(url))
+    assert caught.value.cause == "private_address"
+
+
+@pytest.mark.parametrize("url", PRIVATE[:3])
+def test_a_setting_allows_them(url):
+    AddressGuardMiddleware(allow_private=True).process_request(Request(url))
+
+
+@pytest.mark.parametrize(
+    "host", ["93.184.216.34", "2606:2800:220:1:248:1893:25c8:1946", "example.org", "lenta.ru"]
+)
+def test_public_hosts_pass(host):
+    assert not is_local(host)
+
+
+def test_other_schemes_are_refused():
+    with pytest.raises(Ignored) as caught:
+        AddressGuardMiddleware(allow_private=True).process_request(Request("file:///etc/passwd"))
+    assert caught.value.cause == "bad_url"
+
+
+def test_is_public_refuses_what_is_no_address():
+    with pytest.raises(ValueError, match="address"):
+        is_public("example.org")
+
+
+def test_a_name_that_leads_to_a_private_address_is_not_connected_to(monkeypatch):
+    monkeypatch.setitem(dnscache, "rebound.test", "10.0.0.7")
+    monkeypatch.setitem(dnscache, "fine.test", "93.184.216.34")
+    monkeypatch.setattr(resolver, "refused", set())
+    guarded = GuardedResolver(SimpleNamespace(), 100, 1.0)
+    answers: list[object] = []
+    guarded.getHostByName("rebound.test").addBoth(answers.append)
+    guarded.getHostByName("fine.test").addBoth(answers.append)
+    assert "private address 10.0.0.7" in str(answers[0])
+    assert answers[1] == "93.184.216.34"
+    assert resolver.refused == {"rebound.test"}
+
+
+def test_a_proxy_is_exempt(monkeypatch):
+    monkeypatch.setitem(dnscache, "proxy.corp", "10.0.0.8")
+    guarded = GuardedResolver(SimpleNamespace(), 100, 1.0)
+    guarded.exempt = frozenset({"proxy.corp"})
+    answers: list[object] = []
+    guarded.getHostByName("proxy.corp").addBoth(answers.append)
+    assert answers == ["10.0.0.8"]
+
+
+def test_a_redirect_to_loopback_is_not_followed(site, world):
+    secret = []
+    site.page("http://127.0.0.1/secret", secret.append)
+    site.page(f"{HOST}/story", status=302, headers={"Location": "http://0x7f.1/secret"})
+    site.page(f"{HOST}/good", article_html(1))
+    site.page(
+        f"{HOST}/feed.xml",
+        feed_xml([f"{HOST}/story", f"{HOST}/good"]),
+        headers={"Content-Type": "application/rss+xml"},
+    )
+    world.rule("news.test", f"domain: news.test\nfeeds: {HOST}/feed.xml\n")
+    crawl = world.crawl()
+    assert crawl.stat("errors/private_address") == 1
+    assert not secret
+    assert world.urls() == [f"{HOST}/good"]

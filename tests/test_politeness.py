@@ -1,0 +1,120 @@
+"""One clock a host: delay, Crawl-delay, Retry-After and robots.txt, as the server sees them."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from tests.crawls import article_html, feed_xml
+
+XML = {"Content-Type": "application/rss+xml"}
+HOST = "http://news.test"
+EARLY = 0.02
+"""Seconds that a request may arrive early: two clocks, and the way through the proxy."""
+
+
+def serve(site, world, number, rule=""):
+    urls = [f"{HOST}/story/{n}" for n in range(number)]
+    for n, url in enumerate(urls):
+        site.page(url, article_html(n))
+    site.page(f"{HOST}/feed.xml", feed_xml(urls), headers=XML)
+    world.rule("news.test", f"domain: news.test\nfeeds: {HOST}/feed.xml\n{rule}")
+    return urls
+
+
+def gaps(site, prefix="/story/"):
+    times = [record.at for record in site.log if record.path.startswith(prefix)]
+    return [later - earlier for earlier, later in pairwise(times)]
+
+
+def test_the_delay_of_the_rule_is_kept_and_the_scheduler_wakes_for_each_turn(site, world):
+    serve(site, world, 6, "delay: 0.3\n")
+    world.crawl()
+    assert len(world.articles()) == 6
+    assert min(gaps(site)) >= 0.3 - EARLY
+    # without being woken Scrapy would ask the scheduler every 5 s only
+    assert max(gaps(site)) < 4
+
+
+def test_two_workers_make_no_more_requests_than_one(site, world):
+    serve(site, world, 8, "delay: 0.3\n")
+    first, second = world.start(), world.start()
+    for process in (first, second):
+        process.communicate(timeout=60)
+    assert len(world.articles()) == 8
+    assert min(gaps(site)) >= 0.3 - EARLY
+
+
+def test_a_crawl_delay_longer_than_the_rules_is_obeyed_and_capped(site, world):
+    site.robots("User-agent: *\nCrawl-delay: 0.4\n", host="news.test")
+    serve(site, world, 4)
+    world.crawl()
+    assert min(gaps(site)) >= 0.4 - EARLY
+    site.robots("User-agent: *\nCrawl-delay: 9999\n", host="news.test")
+    world.rule("_defaults", "delay: 0\ninterval: {feed: 1, article: 1}\n")
+    again = world.crawl("-s", "NEWSBOT_CRAWL_DELAY_CAP=0.2")
+    assert again.code == 0
+
+
+def test_retry_after_rests_the_whole_host(site, world):
+    serve(site, world, 3, "concurrency: 1\n")
+    told = []
+
+    def busy(request):
+        from newsbot.demo.messages import Answer
+
+        if not told:
+            told.append(request)
+            return Answer(status=503, headers={"Retry-After": "2"})
+        return Answer(body=article_html(0).encode(), headers={"Content-Type": "text/html"})
+
+    site.page(f"{HOST}/story/0", busy)
+    world.crawl()
+    assert len(world.articles()) == 3
+    [refused] = [record.at for record in site.log if record.status == 503]
+    later = [record.at for record in site.log if record.at > refused]
+    assert min(later) - refused >= 2 - EARLY
+
+
+def test_concurrency_of_the_rule_is_never_exceeded(site, world):
+    from newsbot.demo.messages import Answer
+
+    urls = serve(site, world, 12, "concurrency: 2\n")
+    for n, url in enumerate(urls):
+        page = article_html(n).encode()
+        site.page(
+            url, lambda _, page=page: Answer(body=page, headers={"Content-Type": "text/html"}, delay=0.05)
+        )
+    world.crawl()
+    assert len(world.articles()) == 12
+    assert max(record.active for record in site.log if record.path.startswith("/story/")) == 2
+
+
+def test_robots_txt_forbids_under_concurrency_every_time(site, world):
+    """Scrapy 2.19's own middleware let 13 of 20 through: all but the first waiter got no rules."""
+    urls = [f"{HOST}/private/{n}" for n in range(20)]
+    for n, url in enumerate(urls):
+        site.page(url, article_html(n))
+    site.page(f"{HOST}/feed.xml", feed_xml(urls), headers=XML)
+    site.robots("User-agent: *\nDisallow: /private/\n", host="news.test")
+    world.rule("_defaults", "delay: 0\nconcurrency: 20\n")
+    world.rule("news.test", f"domain: news.test\nsections: [{', '.join(urls)}]\nfeeds: {HOST}/feed.xml\n")
+    crawl = world.crawl("-a", f"urls={','.join(urls)}")
+    assert [path for path in site.seen("news.test") if path.startswith("/private/")] == []
+    assert crawl.stat("errors/robots") == 20
+    assert site.seen("news.test").count("/robots.txt") == 1
+
+
+def test_robots_txt_with_a_server_error_closes_the_site_and_404_opens_it(site, world):
+    serve(site, world, 2)
+    site.robots("oops", status=500, host="news.test")
+    crawl = world.crawl()
+    assert not world.articles()
+    assert crawl.stat("errors/robots_failing") >= 1
+    assert [path for path in site.seen("news.test") if path != "/robots.txt"] == []
+
+
+def test_rules_for_newsbot_by_name_are_obeyed(site, world):
+    serve(site, world, 2)
+    site.robots("User-agent: newsbot\nDisallow: /story/1\n\nUser-agent: *\nDisallow: /\n", host="news.test")
+    world.crawl()
+    assert world.urls() == [f"{HOST}/story/0"]
