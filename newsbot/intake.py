@@ -11,11 +11,13 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from newsbot.crawlstate import CrawlState
+from newsbot.discovery.traps import is_pagination
 from newsbot.frontier.base import Added, Entry
 from newsbot.items import Kind, Link, PageRecord, Where
 from newsbot.queueing import entry_for, page_for
 from newsbot.ranking import SOURCE_PRIORITY, Judgement, is_onsite, judge
 from newsbot.rules.schema import Follow, Rule
+from newsbot.trials import belongs_to
 from newsbot.visit import Found, Visit
 
 ASKED_PRIORITY = 100.0
@@ -104,7 +106,8 @@ def _weigh_lists(state: CrawlState, batch: Batch, visit: Visit | None) -> None:
     for key, entry in list(batch.entries.items()):
         if not _needs_trial(entry) or entry.data.get("force"):
             continue
-        if not (fruitful and state.list_trials.may_try(entry.data["source"], entry.url)):
+        strange = is_pagination(entry.url) and not belongs_to(entry.url, entry.data["referrer"] or "")
+        if strange or not (fruitful and state.list_trials.may_try(entry.data["source"], entry.url)):
             del batch.entries[key]
             batch.rejected["barren_list"] += 1
     batch.pages = [page for page in batch.pages if page.fingerprint in batch.entries]

@@ -21,7 +21,7 @@ import re
 from dataclasses import dataclass
 from datetime import datetime
 
-from newsbot.discovery.shape import is_front_page, log_odds, probability
+from newsbot.discovery.shape import features, is_front_page, log_odds, probability
 from newsbot.discovery.traps import is_archive, is_pagination, trap
 from newsbot.items import Kind, Link, Where
 from newsbot.rules.match import Match, classify
@@ -58,6 +58,8 @@ _DENSE = re.compile("[\u3040-\u9fff\uac00-\ud7af]")
 """Letters of Chinese, Japanese and Korean."""
 _ODDS_OF_PATTERN = 5.0
 _SCORE_OF_PATTERN = 0.9
+_USELESS_LISTS = frozenset(("utility", "utility above", "media", "media above"))
+"""Features of addresses whose lists hold no articles: events, users, pictures."""
 _DOUBT = 0.7
 """Factor for items of feeds that do not look as the rule says articles do."""
 
@@ -77,8 +79,8 @@ def judge(link: Link, rule: Rule, *, depth: int, now: datetime) -> Judgement:
 
     Reasons of rejected links: bad_url, ``denied:<pattern>``, offsite, too_deep, those of
     :func:`newsbot.discovery.traps.trap`, front_page, not_in_rule (the rule has article patterns and none
-    matches), unlikely_article. Links of feeds and news sitemaps are not asked for their site: whoever
-    reads the feed knows whether another site is meant. Never raises.
+    matches), unlikely_article, unlikely_list. Links of feeds and news sitemaps are not asked for their
+    site: whoever reads the feed knows whether another site is meant. Never raises.
     """
     try:
         url = canonicalize(link.url, rule.drop_query)
@@ -144,7 +146,8 @@ def _by_evidence(link: Link, url: str, rule: Rule, depth: int, now: datetime) ->
     """Judge a link of which the rule says nothing."""
     declared = link.where in _DECLARED
     if not declared and (is_pagination(url) or is_archive(url)):
-        return _section(link, depth, "list")
+        useless = _USELESS_LISTS.intersection(features(url))
+        return _rejected("unlikely_list") if useless else _section(link, depth, "list")
     if is_front_page(url):
         return _rejected("front_page")
     if rule.article and not declared:

@@ -13,6 +13,9 @@ MAX_SHAPES = 50_000
 BARREN_ENOUGH = 2
 """Barren lists of a shape, with no fruitful one, after which the shape is left alone in this crawl."""
 
+_PAGE = re.compile(
+    r"(?:[?&/](?:page|pg|paged|p|start|offset|seite|strana|stranica)[=/_-]?|/)\d{1,9}$", re.IGNORECASE
+)
 _NUMBER = re.compile(r"\d+")
 
 
@@ -52,6 +55,16 @@ class ListTrials:
         if key not in self._trials and len(self._trials) >= MAX_SHAPES:
             self._trials.clear()
         return self._trials.setdefault(key, _Trial())
+
+
+def belongs_to(url: str, page: str) -> bool:
+    """Return True if ``url`` is a further page of the list on ``page``: only the page number differs."""
+    lists = {_list_of(page), _PAGE.sub("", _list_of(page)).rstrip("/?&")}
+    return _PAGE.sub("", _list_of(url)).rstrip("/?&") in lists
+
+
+def _list_of(url: str) -> str:
+    return url.partition("://")[2].removeprefix("www.").rstrip("/?&")
 
 
 def shape_of(url: str) -> str:

@@ -1,14 +1,16 @@
 """A small HTTP/1.1 server and forward proxy on loopback: any number of host names on one port.
 
 A client that is given ``http_proxy`` (see :attr:`LoopbackServer.environment`) sends the whole URL
-in the request line (RFC 9112, 3.2.2 absolute-form), so the host in it may be any name. Plain HTTP
-only: ``CONNECT`` is answered 501. An :class:`Answer` can also misbehave: wait, break off, hang up.
+in the request line (RFC 9112, 3.2.2 absolute-form), so the host in it may be any name. ``CONNECT``
+is answered 501, unless the server has a TLS context: then it plays the end of every tunnel itself.
+An :class:`Answer` can also misbehave: wait, break off, hang up.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import ssl
 import threading
 import time
 from collections import defaultdict
@@ -17,7 +19,7 @@ from types import TracebackType
 from typing import Self
 
 from newsbot.demo.messages import Answer, Record, Request
-from newsbot.demo.wire import read_request, refuse_tunnel, send, with_validators
+from newsbot.demo.wire import open_tunnel, read_request, refuse_tunnel, send, with_validators
 
 MAX_LINE = 2**16
 START_SECONDS = 10.0
@@ -29,12 +31,20 @@ Listener = Callable[[Record], None]
 class LoopbackServer:
     """Serves ``handler`` on 127.0.0.1 from a thread of its own, between :meth:`start` and :meth:`stop`."""
 
-    def __init__(self, handler: Handler, *, port: int = 0, listener: Listener | None = None) -> None:
+    def __init__(
+        self,
+        handler: Handler,
+        *,
+        port: int = 0,
+        listener: Listener | None = None,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
         self.port = port
         self.log: list[Record] = []
         """Every request, in the order of its answer. Appended by the server's thread."""
         self._handler = handler
         self._listener = listener
+        self._tls = tls
         self._active: defaultdict[str, int] = defaultdict(int)
         self._clients: set[asyncio.Task[None]] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -116,6 +126,9 @@ class LoopbackServer:
 
     async def _serve_one(self, request: Request, writer: asyncio.StreamWriter) -> bool:
         """Answer one request; False when the connection cannot be used any longer."""
+        if request.method == "CONNECT" and self._tls is not None:
+            await open_tunnel(writer, self._tls)
+            return True
         arrived = time.time()
         self._active[request.host] += 1
         try:

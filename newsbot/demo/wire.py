@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import ssl
 from collections.abc import Mapping
 from email.utils import formatdate, parsedate_to_datetime
 from http import HTTPStatus
@@ -34,9 +35,16 @@ async def read_request(reader: asyncio.StreamReader) -> Request | None:
     if method == "CONNECT":
         return Request(method, target.rpartition(":")[0].lower(), "", headers)
     parts = urlsplit(target)
-    host = (parts.netloc or headers.get("host", "")).lower().removesuffix(":80")
+    host = (parts.netloc or headers.get("host", "")).lower().removesuffix(":80").removesuffix(":443")
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     return Request(method, host, path, headers, body)
+
+
+async def open_tunnel(writer: asyncio.StreamWriter, tls: ssl.SSLContext) -> None:
+    """Answer CONNECT and speak TLS from there on, as the host that was asked for."""
+    writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
+    await writer.drain()
+    await writer.start_tls(tls)
 
 
 def refuse_tunnel() -> Answer:
