@@ -24,7 +24,9 @@ WHERE state = 'held' AND at IS NOT NULL AND due <= ? GROUP BY host
 _LIVE_LEASES = "SELECT count(*) FROM frontier_urls WHERE state = 'leased' AND at > ?"
 _DEADLINES = "SELECT host, min(at) FROM frontier_urls WHERE state = 'leased' AND at IS NOT NULL GROUP BY host"
 
-_FREE = "SELECT * FROM frontier_hosts WHERE ready > 0 AND leased < concurrency ORDER BY next_turn"
+_FREE = """
+SELECT id, host, next_turn FROM frontier_hosts WHERE ready > 0 AND leased < concurrency ORDER BY next_turn
+"""
 _FULL = "SELECT * FROM frontier_hosts WHERE ready > 0 AND leased >= concurrency ORDER BY next_turn"
 _HAS_READY = "SELECT 1 FROM frontier_urls WHERE state = 'ready' AND host = ? AND due <= ? LIMIT 1"
 
