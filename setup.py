@@ -13,7 +13,10 @@ setup(
     version=version[1],
     packages=[*find_packages(include=["newsbot", "newsbot.*"]), "newsbot.site_rules"],
     package_dir={"newsbot.site_rules": "rules"},
-    package_data={"newsbot.site_rules": ["*.yaml"], "newsbot": ["**/*.lua", "**/*.sql", "**/*.txt", "**/*.json", "py.typed"]},
+    package_data={
+        "newsbot.site_rules": ["*.yaml"],
+        "newsbot": ["**/*.lua", "**/*.sql", "**/*.txt", "**/*.json", "py.typed"],
+    },
     entry_points={"scrapy": ["settings = newsbot.settings"]},
     zip_safe=True,
 )

@@ -6,10 +6,11 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from newsbot.demo.loopback import LoopbackServer
 from newsbot.items import Article, PageRecord
@@ -36,7 +37,8 @@ def article_html(number: int, *, title: str | None = None, extra: str = "", head
     body = "".join(f"<p>{text} {' '.join(words[i::5])}.</p>" for i, text in enumerate(paragraphs))
     title = title or f"Council story number {number} about the bridge"
     return (
-        f"<html lang='en'><head><title>{title}</title><meta property='og:type' content='article'>{head}</head>"
+        f"<html lang='en'><head><title>{title}</title>"
+        f"<meta property='og:type' content='article'>{head}</head>"
         f"<body><article><h1>{title}</h1><time datetime='2026-11-20T08:00:00Z'></time>{body}</article>{extra}"
         f"</body></html>"
     )
@@ -45,7 +47,8 @@ def article_html(number: int, *, title: str | None = None, extra: str = "", head
 def feed_xml(urls: list[str]) -> str:
     """Return an RSS feed of those URLs."""
     items = "".join(
-        f"<item><title>Council story {n} about the bridge</title><link>{url.replace('&', '&amp;')}</link></item>"
+        f"<item><title>Council story {n} about the bridge</title>"
+        f"<link>{url.replace('&', '&amp;')}</link></item>"
         for n, url in enumerate(urls)
     )
     return f'<?xml version="1.0"?><rss version="2.0"><channel><title>t</title>{items}</channel></rss>'
@@ -149,7 +152,7 @@ class World:
         with self.storage() as storage:
             return storage.pages([key]).get(key)
 
-    def events(self, url: str) -> list[Mapping[str, object]]:
+    def events(self, url: str) -> list[dict[str, Any]]:
         """Return what happened to a URL, in order."""
         page = self.page(url)
         return page.history if page is not None else []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from scrapy import Request
@@ -72,11 +72,16 @@ def test_is_public_refuses_what_is_no_address():
         is_public("example.org")
 
 
+def make_resolver() -> GuardedResolver:
+    no_reactor: Any = None  # names that are cached need none
+    return GuardedResolver(no_reactor, 100, 1.0)
+
+
 def test_a_name_that_leads_to_a_private_address_is_not_connected_to(monkeypatch):
     monkeypatch.setitem(dnscache, "rebound.test", "10.0.0.7")
     monkeypatch.setitem(dnscache, "fine.test", "93.184.216.34")
     monkeypatch.setattr(resolver, "refused", set())
-    guarded = GuardedResolver(SimpleNamespace(), 100, 1.0)
+    guarded = make_resolver()
     answers: list[object] = []
     guarded.getHostByName("rebound.test").addBoth(answers.append)
     guarded.getHostByName("fine.test").addBoth(answers.append)
@@ -87,7 +92,7 @@ def test_a_name_that_leads_to_a_private_address_is_not_connected_to(monkeypatch)
 
 def test_a_proxy_is_exempt(monkeypatch):
     monkeypatch.setitem(dnscache, "proxy.corp", "10.0.0.8")
-    guarded = GuardedResolver(SimpleNamespace(), 100, 1.0)
+    guarded = make_resolver()
     guarded.exempt = frozenset({"proxy.corp"})
     answers: list[object] = []
     guarded.getHostByName("proxy.corp").addBoth(answers.append)
@@ -95,7 +100,7 @@ def test_a_proxy_is_exempt(monkeypatch):
 
 
 def test_a_redirect_to_loopback_is_not_followed(site, world):
-    secret = []
+    secret: list[object] = []
     site.page("http://127.0.0.1/secret", secret.append)
     site.page(f"{HOST}/story", status=302, headers={"Location": "http://0x7f.1/secret"})
     site.page(f"{HOST}/good", article_html(1))

@@ -61,7 +61,8 @@ def test_feeds_from_a_list_a_file_and_opml(tmp_path):
     assert parse_arguments({"feeds": "https://a.example/rss"}, now=NOW).feeds == ("https://a.example/rss",)
     opml = tmp_path / "mine.opml"
     opml.write_text(
-        '<opml version="2.0"><body><outline text="x"><outline xmlUrl="https://a.example/f?a=1&amp;b=2"/></outline>'
+        '<opml version="2.0"><body>'
+        '<outline text="x"><outline xmlUrl="https://a.example/f?a=1&amp;b=2"/></outline>'
         '<outline text="no feed"/></body></opml>',
         encoding="utf8",
     )
@@ -71,7 +72,8 @@ def test_feeds_from_a_list_a_file_and_opml(tmp_path):
 def test_an_entity_bomb_in_opml_is_refused_in_one_line(tmp_path):
     opml = tmp_path / "bomb.opml"
     opml.write_text(
-        '<!DOCTYPE o [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;">]><opml><body><outline xmlUrl="&b;"/></body></opml>',
+        '<!DOCTYPE o [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;">]>'
+        '<opml><body><outline xmlUrl="&b;"/></body></opml>',
         encoding="utf8",
     )
     with pytest.raises(ArgumentError, match="OPML"):

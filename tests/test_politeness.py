@@ -57,7 +57,7 @@ def test_a_crawl_delay_longer_than_the_rules_is_obeyed_and_capped(site, world):
 
 def test_retry_after_rests_the_whole_host(site, world):
     serve(site, world, 3, "concurrency: 1\n")
-    told = []
+    told: list[object] = []
 
     def busy(request):
         from newsbot.demo.messages import Answer

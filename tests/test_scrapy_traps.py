@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from scrapy import Request
@@ -78,8 +79,8 @@ def test_a_bomb_is_stopped_at_the_limit(settings):
 def test_an_engine_without_the_known_slot_is_refused_loudly(settings, tmp_path):
     (tmp_path / "a.test.yaml").write_text("domain: a.test\n", encoding="utf8")
     crawler = make_crawler(settings, NEWSBOT_DATA=str(tmp_path / "data"), NEWSBOT_RULES=str(tmp_path))
-    crawler.engine = SimpleNamespace(_slot=SimpleNamespace())
+    crawler.engine = cast("Any", SimpleNamespace(_slot=SimpleNamespace()))
     scheduler = FrontierScheduler.from_crawler(crawler)
     with pytest.raises(RuntimeError, match="requirements"):
-        scheduler.open(SimpleNamespace())
+        scheduler.open(Spider("news"))
     scheduler.state.close()
