@@ -6,6 +6,7 @@ In this order, each step idempotent: a crash between two of them repeats work an
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 from newsbot.aliases import record_addresses
 from newsbot.crawlstate import CrawlState
@@ -25,8 +26,9 @@ def settle(state: CrawlState, visit: Visit) -> None:
     if visit.hand_back:
         return  # the lease stays ours until the crawl closes and releases it
     outcome = visit.outcome
-    outcome.new_items = sum(queue_found(state, found, visit) for found in visit.found)
-    visit.found = []
+    while visit.found:
+        outcome.new_items += queue_found(state, visit.found[0], visit)
+        del visit.found[0]
     if visit.failed:
         outcome.error = "ours"
     record = _record(state, visit)
@@ -50,7 +52,8 @@ def settle(state: CrawlState, visit: Visit) -> None:
 def _record(state: CrawlState, visit: Visit) -> PageRecord:
     """Return the page record with what this visit saw of the page."""
     now, outcome = state.clock(), visit.outcome
-    record = visit.record or page_for(visit.lease.entry, visit.discovered_at())
+    known = visit.record or page_for(visit.lease.entry, visit.discovered_at())
+    record = replace(known)  # a copy: a fault may bring us here again, and the visit counts once
     if outcome.error == "too_young":
         return record
     for name in ("content_type", "content_length", "server", "etag", "last_modified", "links_count"):
@@ -100,7 +103,7 @@ def _ask_by_plain_http(state: CrawlState, visit: Visit) -> None:
 
 
 def _record_source(state: CrawlState, visit: Visit, record: PageRecord) -> None:
-    if not visit.kind.is_source:
+    if visit.booked or not visit.kind.is_source:
         return
     now, outcome = state.clock(), visit.outcome
     known = {source.url: source for source in state.storage.sources(visit.rule.domain)}
@@ -120,3 +123,4 @@ def _record_source(state: CrawlState, visit: Visit, record: PageRecord) -> None:
         source.failures, source.failing_since, source.last_error = 0, None, None
     source.next_due = record.next_due
     state.storage.save_sources([source])
+    visit.booked = True

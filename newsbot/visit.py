@@ -46,6 +46,8 @@ class Visit:
     stored: bool = False
     failed: str | None = None
     """A fault of ours (spider or pipeline): the URL is tried again."""
+    booked: bool = False
+    """The poll is counted in its source's record."""
     hand_back: bool = False
     """The visit stopped without a fault of the page (a limit was reached): the lease is given back."""
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests.builders import Desk
 from tests.crawls import World
 from tests.mockserver import MockServer
 
@@ -22,3 +24,26 @@ def site() -> Iterator[MockServer]:
 def world(tmp_path: Path, site: MockServer) -> World:
     """A data folder and a rules folder for whole crawls of ``site``."""
     return World(tmp_path, site)
+
+
+@pytest.fixture
+def make_desk(tmp_path: Path) -> Iterator[Callable[..., Desk]]:
+    """Makes desks (the state of a crawl without its engine) of rules, settings, arguments; closes them."""
+    desks: list[Desk] = []
+
+    def make(
+        rules: Mapping[str, str] | None = None, settings: Mapping[str, Any] | None = None, **arguments: Any
+    ) -> Desk:
+        desk = Desk(tmp_path, rules, settings or {}, **arguments)
+        desks.append(desk)
+        return desk
+
+    yield make
+    for desk in desks:
+        desk.state.close()
+
+
+@pytest.fixture
+def desk(make_desk: Callable[..., Desk]) -> Desk:
+    """A desk with one site: news.test, with a feed."""
+    return make_desk()

@@ -1,0 +1,161 @@
+"""Small builders for unit tests: a crawl's state on real files, visits, answers, articles."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from scrapy import Request
+from scrapy.crawler import Crawler
+from scrapy.http import Headers, HtmlResponse, Response
+from scrapy.settings import Settings
+from scrapy.spiders import Spider
+from scrapy.statscollectors import MemoryStatsCollector
+
+from newsbot import crawlstate
+from newsbot import settings as project
+from newsbot.clock import utc
+from newsbot.crawlstate import CrawlState
+from newsbot.frontier.base import Entry, Lease
+from newsbot.items import Article, Kind, Link, Where
+from newsbot.queueing import entry_for, page_for
+from newsbot.ranking import Judgement
+from newsbot.recrawl import Outcome
+from newsbot.spiders.arguments import Arguments
+from newsbot.visit import META_KEY, Visit
+
+START = 1_795_000_000.0
+"""The moment at which the clock of a test begins: 2026-11-18."""
+
+DEFAULTS = (
+    "delay: 0\nconcurrency: 50\ninterval: {feed: 10m, sitemap: 10m, section: 10m, article: 1d, other: 7d}\n"
+)
+RULES = {"news.test": "domain: news.test\nfeeds: https://news.test/feed.xml\n"}
+
+
+class ManualClock:
+    """A clock that stands still until a test moves it."""
+
+    def __init__(self, now: float = START) -> None:
+        self.now = now
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Desk:
+    """One crawl without its engine: state, crawler and clock on real SQLite files."""
+
+    def __init__(
+        self, folder: Path, rules: Mapping[str, str] | None, settings: Mapping[str, Any], **arguments: Any
+    ) -> None:
+        places = folder / "rules"
+        places.mkdir(exist_ok=True)
+        for name, text in {"_defaults": DEFAULTS, **(RULES if rules is None else rules)}.items():
+            (places / f"{name}.yaml").write_text(text, encoding="utf8")
+        chosen = Settings()
+        chosen.setmodule(project)
+        own = {"NEWSBOT_DATA": str(folder / "data"), "NEWSBOT_RULES": str(places), "NEWSBOT_RETRY_SCALE": 1.0}
+        chosen.setdict({**own, **settings}, priority="cmdline")
+        self.crawler = Crawler(Spider, chosen)
+        self.crawler.stats = MemoryStatsCollector(self.crawler)
+        self.clock = ManualClock()
+        self.state = CrawlState(self.crawler.settings, self.crawler.stats, Arguments(**arguments))
+        self.state.clock = self.clock
+        self.state.started = self.clock()
+        crawlstate._states[self.crawler] = self.state
+        self.state.open()
+
+    def stat(self, name: str) -> Any:
+        """Return the stat ``newsbot/<name>``, 0 if it was never counted."""
+        assert self.crawler.stats is not None
+        return self.crawler.stats.get_value(f"newsbot/{name}", 0)
+
+    def entry(self, url: str, kind: Kind = Kind.ARTICLE, **more: Any) -> Entry:
+        """Return an entry as :func:`newsbot.queueing.entry_for` makes it; ``where``, ``why``, ``depth``, …"""
+        return make_entry(self.state, url, kind, **more)
+
+    def queue(self, url: str, kind: Kind = Kind.ARTICLE, **more: Any) -> Entry:
+        """Queue a URL with its page record."""
+        entry = self.entry(url, kind, **more)
+        self.state.storage.discover([page_for(entry, self.clock())])
+        self.state.frontier.set_politeness(entry.host, delay=0, concurrency=50)
+        self.state.frontier.add([entry], force=True)
+        return entry
+
+    def visit(self, url: str, kind: Kind = Kind.ARTICLE, **more: Any) -> Visit:
+        """Queue a URL, lease it, and begin the visit as the scheduler does, with the record looked up."""
+        entry = self.queue(url, kind, **more)
+        leases = self.state.frontier.lease("test", 1000, horizon=self.clock() + 1, ttl=60)
+        [lease] = [one for one in leases if one.entry.fingerprint == entry.fingerprint]
+        return self.begin(lease)
+
+    def begin(self, lease: Lease) -> Visit:
+        """Begin the visit of a lease."""
+        entry = lease.entry
+        rule = self.state.rules.get(entry.data["source"]) or self.state.rule_for(entry.url)
+        visit = Visit(lease=lease, rule=rule, started=self.clock(), outcome=Outcome(kind=entry.kind))
+        visit.url = entry.url
+        visit.record = self.state.storage.pages([entry.fingerprint]).get(entry.fingerprint)
+        return visit
+
+
+def make_entry(
+    state: CrawlState,
+    url: str,
+    kind: Kind = Kind.ARTICLE,
+    *,
+    where: Where = Where.FEED,
+    why: str = "feed",
+    depth: int = 1,
+    referrer: str | None = None,
+    force: bool = False,
+    text: str | None = None,
+) -> Entry:
+    """Return the entry of a link; it goes before all others of its host."""
+    return entry_for(
+        Link(url=url, where=where, text=text),
+        state.rule_for(url),
+        Judgement(kind=kind, priority=1000.0, accepted=True, reason=why),
+        depth=depth,
+        referrer=referrer,
+        now=state.clock(),
+        force=force,
+    )
+
+
+def make_request(visit: Visit, url: str | None = None, **headers: str) -> Request:
+    """Return the request that carries a visit."""
+    request = Request(url or visit.lease.entry.url, meta={META_KEY: visit}, headers=dict(headers))
+    visit.carrier = request
+    return request
+
+
+def make_response(
+    request: Request, body: bytes | str = b"", status: int = 200, headers: Mapping[str, str] | None = None
+) -> Response:
+    """Return an answer to a request."""
+    raw = body.encode() if isinstance(body, str) else body
+    return HtmlResponse(
+        request.url, status=status, headers=Headers(dict(headers or {})), body=raw, request=request
+    )
+
+
+def prose(number: int, words: int = 60) -> str:
+    """Return a text whose shingles no other number's text has."""
+    return " ".join(f"word{number}x{step}" for step in range(words)) + "."
+
+
+def make_article(number: int = 1, **fields: Any) -> Article:
+    """Return an article whose title and text no other number's has."""
+    url = f"https://news.test/story/{number}"
+    given: dict[str, Any] = {
+        "url": url,
+        "canonical_url": url,
+        "source": "news.test",
+        "title": f"Story number {number}",
+        "text": prose(number),
+        "fetched_at": utc(START),
+    }
+    return Article(**{**given, **fields})
