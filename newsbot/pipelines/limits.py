@@ -33,7 +33,10 @@ class LimitsPipeline:
             raise NotConfigured
         self.crawler = crawler
         self._taken: dict[str, int] = {}
+        self._under_way: set[int] = set()
+        """Articles that have a place and are not stored yet; one dropped before this pipeline has none."""
         self._closing: asyncio.Future[None] | None = None
+        crawler.signals.connect(self._kept, signals.item_scraped)
         crawler.signals.connect(self._given_back, signals.item_dropped)
         crawler.signals.connect(self._given_back, signals.item_error)
 
@@ -54,11 +57,16 @@ class LimitsPipeline:
             state.limited.add(item.source)
             raise LimitReached("max_articles_per_site")
         self._taken[item.source] = self._taken.get(item.source, 0) + 1
+        self._under_way.add(id(item))
         return item
 
-    def _given_back(self, item: Any, exception: Exception | None = None, **_: Any) -> None:
-        if isinstance(item, Article) and not isinstance(exception, LimitReached):
-            self._taken[item.source] = max(0, self._taken.get(item.source, 0) - 1)
+    def _kept(self, item: Any, **_: Any) -> None:
+        self._under_way.discard(id(item))
+
+    def _given_back(self, item: Any, **_: Any) -> None:
+        if id(item) in self._under_way:
+            self._under_way.remove(id(item))
+            self._taken[item.source] -= 1
 
     def _close(self) -> None:
         engine = self.crawler.engine

@@ -1,0 +1,281 @@
+"""The pipelines, each alone on real data files: what goes on, what is dropped, and what is counted."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+from types import SimpleNamespace
+
+import pytest
+from scrapy import signals
+from scrapy.exceptions import DropItem, NotConfigured
+
+from newsbot.clock import utc
+from newsbot.dedup.exact import text_key
+from newsbot.pipelines import validate
+from newsbot.pipelines.exact import ExactDuplicatePipeline
+from newsbot.pipelines.limits import LimitReached, LimitsPipeline
+from newsbot.pipelines.near import NearDuplicatePipeline
+from newsbot.pipelines.store import StorePipeline
+from newsbot.pipelines.validate import ValidatePipeline
+from tests.builders import START, make_article, prose
+
+NOW = utc(START)
+
+
+@pytest.mark.parametrize(
+    "kind", [ValidatePipeline, LimitsPipeline, ExactDuplicatePipeline, NearDuplicatePipeline, StorePipeline]
+)
+def test_items_of_others_pass_untouched(make_desk, kind):
+    desk = make_desk(max_articles=1)
+    item = {"title": "not ours"}
+    assert kind.from_crawler(desk.crawler).process_item(item) is item
+    assert item == {"title": "not ours"}
+
+
+def dropped(pipeline, item):
+    with pytest.raises(DropItem) as caught:
+        pipeline.process_item(item)
+    return str(caught.value)
+
+
+# --- validate
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"title": " \n"}, "no_title"),
+        ({"text": ""}, "no_text"),
+        ({"text": " \t"}, "no_text"),
+        ({"source": ""}, "no_source"),
+        ({"canonical_url": "mailto:x@y"}, "bad_url"),
+    ],
+)
+def test_what_is_no_whole_article_is_dropped_and_counted(desk, fields, reason):
+    pipeline = ValidatePipeline.from_crawler(desk.crawler)
+    assert dropped(pipeline, make_article(**fields)) == reason
+    assert desk.stat(f"dropped/{reason}") == 1
+
+
+def test_a_whole_article_is_put_in_order(desk, monkeypatch):
+    monkeypatch.setattr(validate, "MAX_TEXT", 10)
+    monkeypatch.setattr(validate, "MAX_TITLE", 5)
+    article = make_article(title="  A long title ", canonical_url="HTTPS://News.test:443/a/../b?utm_source=x")
+    passed = ValidatePipeline.from_crawler(desk.crawler).process_item(article)
+    assert passed is article
+    assert passed.canonical_url == "https://news.test/b"
+    assert passed.title == "A lon"
+    assert len(passed.text) == 10
+
+
+def test_without_a_canonical_address_the_pages_own_is_taken(desk):
+    article = make_article(canonical_url="")
+    assert ValidatePipeline.from_crawler(desk.crawler).process_item(article).canonical_url == article.url
+
+
+def test_only_articles_within_the_dates_pass(make_desk):
+    desk = make_desk(since=NOW - timedelta(days=2), until=NOW - timedelta(days=1))
+    pipeline = ValidatePipeline.from_crawler(desk.crawler)
+
+    def dated(days):
+        return make_article(published_at=NOW - timedelta(days=days))
+
+    assert dropped(pipeline, dated(2.01)) == "before_since"
+    assert pipeline.process_item(dated(2))
+    assert pipeline.process_item(dated(1.01))
+    assert dropped(pipeline, dated(1)) == "after_until"
+    assert pipeline.process_item(make_article())  # of unknown date
+    assert desk.stat("dropped/before_since") == desk.stat("dropped/after_until") == 1
+
+
+# --- limits
+def test_without_limits_there_is_no_pipeline(desk):
+    with pytest.raises(NotConfigured):
+        LimitsPipeline.from_crawler(desk.crawler)
+
+
+def drop(desk, item, reason="same_text"):
+    desk.crawler.signals.send_catch_log(signals.item_dropped, item=item, exception=DropItem(reason))
+
+
+def test_max_articles_lets_so_many_pass_and_closes_the_crawl_once(make_desk):
+    desk = make_desk(max_articles=2)
+    pipeline = LimitsPipeline.from_crawler(desk.crawler)
+    closed = []
+
+    async def close_spider_async(*, reason):
+        closed.append(reason)
+
+    desk.crawler.engine = SimpleNamespace(close_spider_async=close_spider_async)
+
+    async def run():
+        for number in range(2):
+            pipeline.process_item(make_article(number))
+        for number in range(2, 5):
+            with pytest.raises(LimitReached) as caught:
+                pipeline.process_item(make_article(number))
+            assert caught.value.hand_back
+        await asyncio.sleep(0)
+
+    asyncio.run(run())
+    assert closed == ["max_articles"]
+
+
+def test_an_article_that_is_dropped_later_gives_its_place_back(make_desk):
+    desk = make_desk(max_articles_per_site=1)
+    pipeline = LimitsPipeline.from_crawler(desk.crawler)
+    first, second = make_article(1), make_article(2)
+    pipeline.process_item(first)
+    assert dropped(pipeline, second) == "max_articles_per_site"
+    drop(desk, second, "max_articles_per_site")
+    assert dropped(pipeline, second) == "max_articles_per_site"
+    drop(desk, first)
+    drop(desk, first)
+    assert pipeline.process_item(second) is second
+    assert dropped(pipeline, make_article(3)) == "max_articles_per_site"
+
+
+def test_an_article_with_a_fault_gives_its_place_back(make_desk):
+    desk = make_desk(max_articles=1)
+    pipeline = LimitsPipeline.from_crawler(desk.crawler)
+    first = make_article(1)
+    pipeline.process_item(first)
+    desk.crawler.signals.send_catch_log(signals.item_error, item=first, response=None, failure=None)
+    assert pipeline.process_item(make_article(2))
+
+
+def test_an_article_that_was_dropped_before_had_no_place_to_give(make_desk):
+    desk = make_desk(max_articles_per_site=1)
+    pipeline = LimitsPipeline.from_crawler(desk.crawler)
+    kept = make_article(1)
+    pipeline.process_item(kept)
+    drop(desk, make_article(2, title=""), "no_title")
+    assert dropped(pipeline, make_article(3)) == "max_articles_per_site"
+    desk.crawler.signals.send_catch_log(signals.item_scraped, item=kept, response=None)
+    drop(desk, kept)  # another object may get the memory, and the identity, of a stored article
+    assert dropped(pipeline, make_article(3)) == "max_articles_per_site"
+
+
+def test_max_articles_per_site_closes_the_site_only(make_desk):
+    desk = make_desk(max_articles_per_site=1)
+    pipeline = LimitsPipeline.from_crawler(desk.crawler)
+    pipeline.process_item(make_article(1))
+    assert desk.state.accepts("news.test")
+    assert dropped(pipeline, make_article(2)) == "max_articles_per_site"
+    assert not desk.state.accepts("news.test")
+    assert pipeline.process_item(make_article(3, source="other.test"))
+
+
+# --- exact
+def keep(desk, article):
+    article.content_hash = text_key(article.text)
+    article.story = article.story or "s"
+    desk.state.storage.store(article)
+
+
+def test_a_new_text_gets_its_key(desk):
+    article = ExactDuplicatePipeline.from_crawler(desk.crawler).process_item(make_article())
+    assert article.content_hash == text_key(prose(1))
+
+
+def test_the_same_text_at_another_address_is_dropped_and_found_there(desk):
+    keep(desk, make_article(1))
+    copy = make_article(2, text=prose(1))
+    reason = dropped(ExactDuplicatePipeline.from_crawler(desk.crawler), copy)
+    assert reason == "same_text as https://news.test/story/1"
+    assert desk.state.storage.article(copy.canonical_url).canonical_url == "https://news.test/story/1"
+    assert desk.state.storage.count_articles() == 1
+    assert desk.stat("duplicates/text") == desk.stat("site/news.test/duplicates") == 1
+
+
+def test_the_same_text_on_another_site_goes_on(desk):
+    keep(desk, make_article(1))
+    copy = make_article(2, text=prose(1), source="other.test", canonical_url="https://other.test/2")
+    assert ExactDuplicatePipeline.from_crawler(desk.crawler).process_item(copy) is copy
+
+
+def test_an_unchanged_page_is_dropped_and_a_new_title_is_not(desk):
+    pipeline = ExactDuplicatePipeline.from_crawler(desk.crawler)
+    keep(desk, make_article(1))
+    assert dropped(pipeline, make_article(1)) == "unchanged"
+    assert desk.stat("articles/unchanged") == desk.stat("duplicates/url") == 1
+    assert pipeline.process_item(make_article(1, title="A new title"))
+
+
+def test_a_page_that_went_back_to_an_earlier_text_goes_on(desk):
+    keep(desk, make_article(1))
+    keep(desk, make_article(1, text=prose(9)))
+    assert ExactDuplicatePipeline.from_crawler(desk.crawler).process_item(make_article(1))
+
+
+# --- near
+def test_a_text_like_no_other_begins_a_story(desk):
+    pipeline = NearDuplicatePipeline.from_crawler(desk.crawler)
+    one, two = pipeline.process_item(make_article(1)), pipeline.process_item(make_article(2))
+    assert one.story
+    assert one.story != two.story
+    assert one.duplicate_of is two.duplicate_of is None
+    assert desk.stat("duplicates/near") == 0
+
+
+def test_a_near_copy_joins_the_story_and_one_of_the_same_site_names_its_twin(desk):
+    pipeline = NearDuplicatePipeline.from_crawler(desk.crawler)
+    first = pipeline.process_item(make_article(1, text=prose(1, 200)))
+    desk.state.storage.store(first)
+    other = make_article(2, text=prose(1, 190), source="other.test", canonical_url="https://other.test/2")
+    assert pipeline.process_item(other).story == first.story
+    assert other.duplicate_of is None
+    twin = pipeline.process_item(make_article(3, text=prose(1, 199)))
+    assert (twin.story, twin.duplicate_of) == (first.story, first.canonical_url)
+    assert desk.stat("duplicates/near") == 2
+
+
+def test_the_story_of_a_stored_neighbour_is_the_one_it_has_now(desk):
+    pipeline = NearDuplicatePipeline.from_crawler(desk.crawler)
+    first = pipeline.process_item(make_article(1, text=prose(1, 200)))
+    desk.state.storage.store(first)
+    desk.state.storage.assign_story(first.canonical_url, "moved", None)
+    assert pipeline.process_item(make_article(2, text=prose(1, 199))).story == "moved"
+
+
+def test_other_numbers_in_the_same_words_are_other_news(desk):
+    pipeline = NearDuplicatePipeline.from_crawler(desk.crawler)
+    words = " ".join(f"the index of the exchange rose again today paragraph {chr(97 + n)}" for n in range(20))
+    first = pipeline.process_item(make_article(1, text=f"{words} by 17.5 points to 3411"))
+    desk.state.storage.store(first)
+    second = pipeline.process_item(make_article(2, text=f"{words} by 99.1 points to 8802"))
+    assert second.story != first.story
+
+
+def test_placing_an_article_twice_is_placing_it_once(desk):
+    pipeline = NearDuplicatePipeline.from_crawler(desk.crawler)
+    story = pipeline.process_item(make_article(1)).story
+    again = pipeline.process_item(make_article(1))
+    assert (again.story, again.duplicate_of) == (story, None)
+    assert desk.state.index.count() == 1
+
+
+# --- store
+def test_storing_counts_what_storage_says(desk):
+    pipeline = StorePipeline.from_crawler(desk.crawler)
+    article = make_article(1, content_hash=text_key(prose(1)))
+    assert pipeline.process_item(article).version == 1
+    assert dropped(pipeline, make_article(1, content_hash=text_key(prose(1)))) == "unchanged"
+    edited = make_article(1, text=prose(5), content_hash=text_key(prose(5)))
+    assert pipeline.process_item(edited).version == 2
+    copy = make_article(2, text=prose(5), content_hash=text_key(prose(5)))
+    assert dropped(pipeline, copy) == "same_text as https://news.test/story/1"
+    counted = {
+        name: desk.stat(name)
+        for name in (
+            "articles/new",
+            "articles/updated",
+            "articles/unchanged",
+            "duplicates/text",
+            "site/news.test/articles",
+            "site/news.test/updated",
+            "site/news.test/duplicates",
+        )
+    }
+    assert set(counted.values()) == {1}, counted
+    assert desk.state.books.last_article == {"news.test": START}
+    assert [kept.text for kept in desk.state.storage.versions(article.canonical_url)] == [prose(1), prose(5)]
