@@ -57,7 +57,7 @@ class PolitenessMiddleware:
     def _rest(self, visit: Visit, state: CrawlState, asked: float | None) -> None:
         host = visit.lease.entry.host
         faults = self._faults[host] = self._faults.get(host, 0) + 1
-        pause = asked if asked is not None else min(FIRST_PAUSE * 2 ** (faults - 1), LONGEST_PAUSE)
+        pause = asked if asked is not None else min(FIRST_PAUSE * 2.0 ** min(faults - 1, 30), LONGEST_PAUSE)
         state.frontier.back_off(host, pause)
         state.count("backed_off")
         visit.note(state.clock(), "host_rests", seconds=round(pause, 1))

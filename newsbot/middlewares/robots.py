@@ -125,9 +125,11 @@ class RobotsMiddleware:
         wanted = robots.parser.crawl_delay(self.agent)
         if wanted is not None:
             delay = max(rule.delay, min(float(wanted), self.delay_cap))
+            host = host_key(origin)
             self._state.frontier.set_politeness(
-                host_key(origin), delay=delay, concurrency=1 if delay > rule.delay else rule.concurrency
+                host, delay=delay, concurrency=1 if delay > rule.delay else rule.concurrency
             )
+            self._state.known_hosts.add(host)  # a link to the host must not set the rule's delay again
         chosen = self._state.arguments.follow or rule.follow or ()
         if not rule.has_sources or ("sitemaps" in chosen and not rule.sitemaps):
             links = tuple(from_robots(robots.text, f"{origin}/robots.txt"))
