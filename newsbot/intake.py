@@ -52,7 +52,7 @@ def judge_found(state: CrawlState, found: Found, visit: Visit | None) -> Batch:
     now = state.clock()
     for link in found.links:
         try:
-            rule = _rule_of(state, link, visit)
+            rule = _rule_of(state, link, found, visit)
             judgement = _judge(state, link, rule, found, visit)
             if not judgement.accepted:
                 batch.rejected[judgement.reason.partition(":")[0]] += 1
@@ -123,14 +123,13 @@ def _yields_articles(state: CrawlState, batch: Batch) -> bool:
     return any(key not in known for key in articles)
 
 
-def _rule_of(state: CrawlState, link: Link, visit: Visit | None) -> Rule:
-    """Return the rule of the link's site; what a rule names stays with that rule wherever it lives."""
-    rule = state.rule_for(link.url)
-    if visit is None or state.rules.get(rule.domain) is not None:
-        return rule
-    named = visit.data.get("where") in NAMED
-    from_source = link.where in (Where.FEED, Where.NEWS_SITEMAP, Where.AUTODISCOVERY) and named
-    return visit.rule if from_source or is_onsite(link.url, visit.rule) else rule
+def _rule_of(state: CrawlState, link: Link, found: Found, visit: Visit | None) -> Rule:
+    """Return the rule of the link's site; a source stays with the rule that names it, wherever it lives."""
+    if found.source is not None and (named := state.rules.get(found.source)) is not None:
+        return named
+    if visit is not None and link.kind in (Kind.FEED, Kind.SITEMAP):
+        return visit.rule
+    return state.rule_for(link.url)
 
 
 def _judge(state: CrawlState, link: Link, rule: Rule, found: Found, visit: Visit | None) -> Judgement:
@@ -152,8 +151,11 @@ def _judge(state: CrawlState, link: Link, rule: Rule, found: Found, visit: Visit
 def _may_go_to(state: CrawlState, link: Link, rule: Rule, visit: Visit) -> bool:
     if rule.domain == visit.rule.domain or is_onsite(link.url, visit.rule):
         return True
-    # items of a feed or sitemap may live on another site that has a rule of its own and is in scope
-    return link.where in (Where.FEED, Where.NEWS_SITEMAP) and state.rules.get(rule.domain) is not None
+    if link.where not in (Where.FEED, Where.NEWS_SITEMAP):
+        return False
+    # items of a feed may live on another site: one with a rule, or any where a person named the feed
+    asked = visit.data.get("where") == Where.ARGUMENT
+    return asked or (state.limited_to is None and state.rules.get(rule.domain) is not None)
 
 
 def _limit(state: CrawlState, link: Link, rule: Rule, judgement: Judgement, visit: Visit | None) -> Judgement:
