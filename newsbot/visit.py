@@ -45,6 +45,10 @@ class Visit:
     stored: bool = False
     failed: str | None = None
     """A fault of ours (spider or pipeline): the URL is tried again."""
+    anew: bool = False
+    """A source that is read in full although it may be unchanged: something else is wanted of it now."""
+    tried: bool = False
+    """What the list under trial holds was told (:mod:`newsbot.trials`)."""
     booked: bool = False
     """The poll is counted in its source's record."""
     hand_back: bool = False
@@ -66,7 +70,7 @@ class Visit:
         if not self.data.get("force"):
             return False
         fetched = None if self.record is None else self.record.last_fetched
-        return fetched is None or fetched < self.discovered_at()
+        return fetched is None or fetched <= self.discovered_at()
 
     def note(self, at: float, event: str, **details: Any) -> None:
         """Add an event to the story of the URL."""

@@ -88,7 +88,7 @@ class FixedIntervals:
 
     def interval(
         self,
-        record: PageRecord | None,  # noqa: ARG002  (the protocol's signature)
+        record: PageRecord | None,
         outcome: Outcome,
         rule: Rule,
         now: float,
