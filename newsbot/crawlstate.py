@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 import time
 from collections import ChainMap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from difflib import get_close_matches
@@ -118,7 +118,8 @@ class CrawlState:
     def selected_rules(self) -> list[Rule]:
         """The rules whose sources this crawl reads."""
         if self.arguments.sites:
-            return [rule for rule in self.rules if rule.domain in self.arguments.sites]
+            asked = _domains(self.rules, self.arguments.sites)
+            return [rule for rule in self.rules if rule.domain in asked]
         return [] if self.arguments.named else list(self.rules)
 
     def accepts(self, host: str) -> bool:
@@ -189,4 +190,9 @@ def check_scope(settings: BaseSettings, rules: RuleSet, arguments: Arguments) ->
             raise ArgumentError(f"there are no rules in {backends.rules_folder(settings)} (NEWSBOT_RULES)")
         return None
     asked = [rules.for_url(url).domain for url in (*arguments.urls, *arguments.feeds)]
-    return frozenset((*arguments.sites, *asked))
+    return _domains(rules, arguments.sites) | frozenset(asked)
+
+
+def _domains(rules: RuleSet, sites: Iterable[str]) -> frozenset[str]:
+    """Return the domains of rules as the rules have them; people also write ``правда.рф``."""
+    return frozenset(rule.domain for site in sites if (rule := rules.get(site)) is not None)

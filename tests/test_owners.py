@@ -9,7 +9,6 @@ import sys
 
 import pytest
 
-from newsbot import owners
 from newsbot.owners import dead_owners, owner_name
 
 HOST = socket.gethostname()
@@ -53,5 +52,5 @@ def test_a_process_of_another_user_is_alive(monkeypatch):
     def denied(pid, signal):
         raise PermissionError
 
-    monkeypatch.setattr(owners.os, "kill", denied)
+    monkeypatch.setattr(os, "kill", denied)
     assert dead_owners([f"{HOST}:{os.getppid()}:1.0"]) == []
