@@ -7,7 +7,7 @@ from collections import deque
 
 import pytest
 
-from newsbot import endings
+from newsbot import endings, settlement
 from newsbot.endings import Endings
 from newsbot.errors import DataUnavailable
 from newsbot.intake import queue_found
@@ -41,7 +41,7 @@ def states(desk, *urls):
 
 def test_a_visit_that_cannot_be_settled_does_not_stop_those_behind_it(desk, ended, monkeypatch):
     poisoned, good = desk.visit(STORY.format(1)), desk.visit(STORY.format(2))
-    settle = endings.settle
+    settle = settlement.settle
 
     def faulty(state, visit):
         if visit is poisoned:
@@ -60,7 +60,7 @@ def test_a_visit_that_cannot_be_settled_does_not_stop_those_behind_it(desk, ende
 def test_visits_wait_while_the_data_cannot_be_written(desk, ended, monkeypatch):
     visit = desk.visit(STORY.format(1))
     faults = [DataUnavailable("locked")]
-    settle = endings.settle
+    settle = settlement.settle
 
     def locked(state, one):
         if faults:
