@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from scrapy.settings import Settings
 
 from newsbot.crawlstate import CrawlState, check_scope
 from newsbot.errors import ArgumentError
@@ -21,10 +22,12 @@ TWO = {
     "xn--80aafi6cg.xn--p1ai": "domain: правда.рф\n",
 }
 
+SETTINGS = Settings({"NEWSBOT_RULES": "/rules"})
+
 
 def scope(**arguments):
     rules = RuleSet([Rule(domain="a.test"), Rule(domain="b.test")])
-    return check_scope({"NEWSBOT_RULES": "/rules"}, rules, Arguments(**arguments))
+    return check_scope(SETTINGS, rules, Arguments(**arguments))
 
 
 def test_the_crawler_has_one_state(desk):
@@ -75,8 +78,9 @@ def test_a_site_without_a_rule_is_told_with_the_nearest_name():
 
 def test_no_rules_at_all_are_told():
     with pytest.raises(ArgumentError, match="there are no rules in /rules"):
-        check_scope({"NEWSBOT_RULES": "/rules"}, RuleSet(()), Arguments())
-    assert check_scope({}, RuleSet(()), Arguments(urls=("https://a.test/",))) == {"a.test"}
+        check_scope(SETTINGS, RuleSet(()), Arguments())
+    asked = Arguments(urls=("https://a.test/",))
+    assert check_scope(SETTINGS, RuleSet(()), asked) == frozenset({"a.test"})
 
 
 def test_a_limited_site_is_left_and_a_named_host_is_taken(make_desk):
