@@ -6,7 +6,7 @@ import tempfile
 import time
 from collections import ChainMap
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from difflib import get_close_matches
 from functools import lru_cache
@@ -86,9 +86,15 @@ class CrawlState:
         if self.arguments.dry_run:
             self._throwaway = tempfile.TemporaryDirectory(prefix="newsbot-dry-run-")
             settings = ChainMap({"NEWSBOT_DATA": self._throwaway.name}, self.settings)
-        self.frontier = backends.open_frontier(settings, self.clock)
-        self.storage = backends.open_storage(settings)
-        self.index = backends.open_index(settings)
+        with ExitStack() as opened:
+            if self._throwaway is not None:
+                opened.callback(self._throwaway.cleanup)
+            self.frontier = backends.open_frontier(settings, self.clock)
+            opened.callback(self.frontier.close)
+            self.storage = backends.open_storage(settings)
+            opened.callback(self.storage.close)
+            self.index = backends.open_index(settings)
+            opened.pop_all()  # all are open: they stay so until close()
         self.with_sources = {
             record.source for record in self.storage.sources() if record.kind in ("feed", "sitemap")
         } | {rule.domain for rule in self.rules if rule.feeds or rule.sitemaps}

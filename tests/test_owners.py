@@ -54,3 +54,8 @@ def test_a_process_of_another_user_is_alive(monkeypatch):
 
     monkeypatch.setattr(os, "kill", denied)
     assert dead_owners([f"{HOST}:{os.getppid()}:1.0"]) == []
+
+
+def test_names_that_nobody_of_ours_wrote_are_left_alone():
+    here = socket.gethostname()
+    assert dead_owners([f"{here}:{'9' * 30}:1.0", f"{here}:²:1.0", f"{here}:-1:1.0", "nonsense", ""]) == []
