@@ -76,8 +76,8 @@ def article_batches(database: Collections, where: ArticleFilter | None) -> Itera
     for start in range(0, len(chosen), _AT_ONCE * _KEY):
         some = bytes(chosen[start : start + _AT_ONCE * _KEY])
         keys = [some[place : place + _KEY] for place in range(0, len(some), _KEY)]
-        found = by_key(database, keys)
-        yield [found[key] for key in keys if key in found]
+        batch = by_key(database, keys)
+        yield [batch[key] for key in keys if key in batch]
 
 
 def by_key(database: Collections, keys: Sequence[bytes]) -> dict[bytes, Article]:

@@ -62,7 +62,7 @@ def connect(uri: str, database: str | None) -> Place:
         # the driver's words may quote parts of a password, when it is not escaped
         raise DataUnavailable(f"MONGO_URI: the driver refuses it; write {FORM}") from error
     try:
-        safe = {"w": "majority", "wtimeout": _MAJORITY_MS, "j": True}
+        safe: dict[str, Any] = {"w": "majority", "wtimeout": _MAJORITY_MS, "j": True}
         concern = WriteConcern(**(safe | client.write_concern.document))
         chosen = client.get_database(
             database or client.get_default_database(DATABASE).name,

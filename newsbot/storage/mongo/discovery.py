@@ -75,12 +75,12 @@ def _insert(database: Collections, met: dict[bytes, _Met]) -> set[bytes]:
     keys = list(met)
     operations = [upsert(key, _document(met[key]), {}) for key in keys]
     try:
-        done = database["pages"].bulk_write(operations, ordered=False).bulk_api_result
+        inserted = set(database["pages"].bulk_write(operations, ordered=False).upserted_ids or ())
     except BulkWriteError as error:
         if not all_duplicates(error):
             raise
-        done = error.details
-    return set(keys) - {keys[each["index"]] for each in done["upserted"]}
+        inserted = {each["index"] for each in error.details["upserted"]}
+    return {key for number, key in enumerate(keys) if number not in inserted}
 
 
 def _document(met: _Met) -> Document:

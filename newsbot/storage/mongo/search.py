@@ -73,10 +73,10 @@ def _matching(
     by_time: bool,
     patience: int,
 ) -> list[Document]:
-    match = {"$match": _of_words(database, query, where)}
-    newest = [match, {"$sort": {"moment": -1}}, {"$limit": limit if by_time else MAX_RANKED}]
-    rank = [{"$project": {"score": _score(database, query)}}]
-    best = [] if by_time else [{"$sort": {"score": -1, "_id": -1}}, {"$limit": limit}]
+    match: Document = {"$match": _of_words(database, query, where)}
+    newest: list[Document] = [match, {"$sort": {"moment": -1}}, {"$limit": limit if by_time else MAX_RANKED}]
+    rank: list[Document] = [{"$project": {"score": _score(database, query)}}]
+    best: list[Document] = [] if by_time else [{"$sort": {"score": -1, "_id": -1}}, {"$limit": limit}]
     return list(database["words"].aggregate([*newest, *rank, *best], hint=_BY_STEM, maxTimeMS=patience))
 
 
