@@ -75,8 +75,8 @@ def _matching(
 ) -> list[Document]:
     match: Document = {"$match": _of_words(database, query, where)}
     newest: list[Document] = [match, {"$sort": {"moment": -1}}, {"$limit": limit if by_time else MAX_RANKED}]
-    rank: list[Document] = [{"$project": {"score": _score(database, query)}}]
-    best: list[Document] = [] if by_time else [{"$sort": {"score": -1, "_id": -1}}, {"$limit": limit}]
+    rank: list[Document] = [{"$project": {"moment": 1, "score": _score(database, query)}}]
+    best: list[Document] = [] if by_time else [{"$sort": {"score": -1, "moment": -1}}, {"$limit": limit}]
     return list(database["words"].aggregate([*newest, *rank, *best], hint=_BY_STEM, maxTimeMS=patience))
 
 
@@ -105,19 +105,20 @@ def _tests(term: Term) -> list[Document]:
 
 
 def _score(database: Collections, query: Query) -> Any:
-    """The expression of BM25, with each term as one word."""
+    """The expression of BM25; each way to write a term counts for itself, as in the embedded file."""
     total = database["words"].estimated_document_count()
     length = {"$add": [_K1 * (1 - _B), {"$multiply": [_K1 * _B / _TYPICAL, "$length"]}]}
     parts = []
     for term in query.wanted:
-        with_term = min(_with_term(database, term), total)
-        rareness = math.log(1 + (total - with_term + 0.5) / (with_term + 0.5))
-        often = {"$add": [_times(words, "title", _TITLE_WEIGHT) for words in term.phrases()]}
-        if not term.in_title:
-            often["$add"] += [_times(words, "text", 1.0) for words in term.phrases()]
-        part = {"$divide": ["$$often", {"$add": ["$$often", length]}]}
-        weighed = {"$multiply": [rareness * (_K1 + 1), part]}
-        parts.append({"$let": {"vars": {"often": often}, "in": weighed}})
+        for words in term.phrases():
+            having = min(_having_all(database, words), total)
+            rareness = math.log(1 + (total - having + 0.5) / (having + 0.5))
+            often = [_times(words, "title", _TITLE_WEIGHT)]
+            if not term.in_title:
+                often.append(_times(words, "text", 1.0))
+            part = {"$divide": ["$$often", {"$add": ["$$often", length]}]}
+            weighed = {"$multiply": [rareness * (_K1 + 1), part]}
+            parts.append({"$let": {"vars": {"often": {"$add": often}}, "in": weighed}})
     return {"$add": parts}
 
 
@@ -127,11 +128,9 @@ def _times(words: tuple[str, ...], field: str, weight: float) -> Any:
     return {"$multiply": [weight, {"$subtract": [pieces, 1]}]}
 
 
-def _with_term(database: Collections, term: Term) -> int:
-    """How many articles have the rarest word of a term."""
+def _having_all(database: Collections, words: tuple[str, ...]) -> int:
+    """How many articles have the rarest of these stems."""
     return min(
-        database["words"].count_documents(
-            {"stems": {"$in": list(options)}}, limit=_MAX_COUNTED, hint=_BY_STEM
-        )
-        for options in term.words
+        database["words"].count_documents({"stems": word}, limit=_MAX_COUNTED, hint=_BY_STEM)
+        for word in set(words)
     )
