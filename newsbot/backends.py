@@ -17,6 +17,7 @@ from newsbot.frontier.base import Frontier
 from newsbot.frontier.sqlite import SqliteFrontier
 from newsbot.rules import RuleSet, load_rules
 from newsbot.storage.base import Storage
+from newsbot.storage.mongo import MongoStorage
 from newsbot.storage.sqlite import SqliteStorage
 
 DATA_FILE = "newsbot.db"
@@ -63,8 +64,8 @@ def open_frontier(settings: SettingsLike, clock: Clock = system_clock) -> Fronti
 
 def open_storage(settings: SettingsLike) -> Storage:
     """Open the storage. Raises :class:`newsbot.errors.DataError`."""
-    _refuse_servers(settings, "MONGO_URI")
-    return SqliteStorage(data_file(settings))
+    uri = settings.get("MONGO_URI")
+    return MongoStorage(uri) if uri else SqliteStorage(data_file(settings))
 
 
 def open_index(settings: SettingsLike) -> NearIndex:
@@ -76,5 +77,5 @@ def open_index(settings: SettingsLike) -> NearIndex:
 def _refuse_servers(settings: SettingsLike, name: str) -> None:
     if settings.get(name):
         raise ArgumentError(
-            f"{name} is set, but this version keeps its data in one file (NEWSBOT_DATA); unset {name}"
+            f"{name} is set, but this version keeps its queue in one file (NEWSBOT_DATA); unset {name}"
         )

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -30,6 +31,7 @@ _OPTIONS = (
     "--wiredTigerCacheSizeGB=0.25",
     "--wiredTigerEngineConfigString=log=(prealloc=false,file_max=20MB)",
     "--setParameter=diagnosticDataCollectionEnabled=false",
+    "--setParameter=enableTestCommands=1",  # faults on demand: see failing()
 )
 
 
@@ -101,6 +103,17 @@ class MongoServer:
         """End it, if it runs; the folder may be removed after."""
         if self.process is not None and self.process.poll() is None:
             self.kill()
+
+    @contextmanager
+    def failing(self, code: int, *commands: str) -> Iterator[None]:
+        """Let commands fail with an error code (failpoint ``failCommand`` of the real server)."""
+        with MongoClient[dict[str, Any]](self.uri) as client:
+            data = {"failCommands": list(commands), "errorCode": code}
+            client.admin.command("configureFailPoint", "failCommand", mode="alwaysOn", data=data)
+            try:
+                yield
+            finally:
+                client.admin.command("configureFailPoint", "failCommand", mode="off")
 
     def _ready(self) -> bool:
         with MongoClient[dict[str, Any]](

@@ -23,7 +23,7 @@ from newsbot.storage.records import clean
 from newsbot.storage.snippet import snippet
 
 MAX_RANKED = 10_000
-_MAX_COUNTED = 100_000  # articles with a word are counted so far: rarer words weigh more
+_MAX_COUNTED = 20_000  # articles with a word are counted so far: rarer words weigh more
 _TITLE_WEIGHT = 4.0
 _K1, _B = 1.2, 0.75
 _TYPICAL = 300.0  # words
@@ -108,10 +108,11 @@ def _score(database: Collections, query: Query) -> Any:
     """The expression of BM25; each way to write a term counts for itself, as in the embedded file."""
     total = database["words"].estimated_document_count()
     length = {"$add": [_K1 * (1 - _B), {"$multiply": [_K1 * _B / _TYPICAL, "$length"]}]}
+    known: dict[str, int] = {}
     parts = []
     for term in query.wanted:
         for words in term.phrases():
-            having = min(_having_all(database, words), total)
+            having = min(_having_all(database, words, known), total)
             rareness = math.log(1 + (total - having + 0.5) / (having + 0.5))
             often = [_times(words, "title", _TITLE_WEIGHT)]
             if not term.in_title:
@@ -128,9 +129,10 @@ def _times(words: tuple[str, ...], field: str, weight: float) -> Any:
     return {"$multiply": [weight, {"$subtract": [pieces, 1]}]}
 
 
-def _having_all(database: Collections, words: tuple[str, ...]) -> int:
-    """How many articles have the rarest of these stems."""
-    return min(
-        database["words"].count_documents({"stems": word}, limit=_MAX_COUNTED, hint=_BY_STEM)
-        for word in set(words)
-    )
+def _having_all(database: Collections, words: tuple[str, ...], known: dict[str, int]) -> int:
+    """How many articles have the rarest of these stems; ``known`` are those counted before."""
+    for word in words:
+        if word not in known:
+            asked = {"stems": word}
+            known[word] = database["words"].count_documents(asked, limit=_MAX_COUNTED, hint=_BY_STEM)
+    return min(known[word] for word in words)

@@ -19,8 +19,12 @@ from pymongo.read_concern import ReadConcern
 from newsbot.storage.mongo.connection import Place, Session
 
 _Answer = TypeVar("_Answer")
-_PATIENCE = 20.0
-"""Seconds for which a transaction that meets others is begun again."""
+_PATIENCE = 5.0
+"""Seconds for which a transaction that meets others is begun again.
+
+A worker that is killed in the few milliseconds of a transaction holds its keys until the server ends
+it (``transactionLifetimeLimitSeconds``, 60 by default): whoever meets the same text is told to come again.
+"""
 _LONGEST_PAUSE = 0.25
 _CONNECTIONS = 2
 """How often the way to the server may be tried; each waits for an answer (see connection.py)."""
