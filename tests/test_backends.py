@@ -47,7 +47,8 @@ def test_a_server_for_the_queue_is_refused_by_this_version(tmp_path: Path) -> No
 ARTICLE = """<html lang="en"><head><title>{0}</title></head><body><article><h1>{0}</h1>
 <p>The council of {0} has met again on Monday and decided to build the bridge that people asked for.</p>
 <p>Work begins in spring, {0} being first. The mayor said that nobody will have to wait for long, and that
-the money has been found in the budget of the coming year, after a debate of six hours.</p></article></body></html>"""
+the money has been found in the budget of the coming year, after a debate of six hours.</p></article>
+</body></html>"""
 
 
 def test_a_crawl_keeps_its_articles_in_mongodb(world: World, site: MockServer, uri: str) -> None:

@@ -12,6 +12,7 @@ from pymongo import MongoClient
 from newsbot.errors import DataError, DataFull, DataUnavailable
 from newsbot.items import Article
 from newsbot.storage.mongo import MongoStorage
+from newsbot.storage.mongo.store import store
 from tests.contracts.storage_samples import make_article, make_page
 from tests.servers import ROOT_PASSWORD, MongoServer, free_port, run_mongo
 
@@ -87,6 +88,19 @@ def test_what_was_acknowledged_survives_kill_9(server: MongoServer, storage: Mon
     # at most the one whose answer was on its way is there besides, whole, in each turn
     assert len(acknowledged) <= storage.count_articles() <= len(acknowledged) + 4
     assert len(storage.search("text", limit=10_000)) == storage.count_articles()
+
+
+def test_a_worker_that_died_within_a_transaction_holds_up_others_for_a_while_only(
+    server: MongoServer, storage: MongoStorage
+) -> None:
+    with MongoClient[dict[str, Any]](server.uri) as dead, dead.start_session() as session:
+        dead.admin.command("setParameter", 1, transactionLifetimeLimitSeconds=1)
+        session.start_transaction()
+        assert store(dead["newsbot"], session, make_article("a")).verdict == "new"
+        assert storage.store(make_article("b")).verdict == "new"  # the same text
+        dead.admin.command("setParameter", 1, transactionLifetimeLimitSeconds=60)
+    assert storage.article("https://example.org/a") is None
+    assert storage.count_articles() == 1
 
 
 READS_AND_WRITES: list[Callable[[MongoStorage], object]] = [
