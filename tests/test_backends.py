@@ -40,7 +40,7 @@ def test_the_frontier_keeps_the_clock_it_is_given(tmp_path):
 
 @pytest.mark.parametrize(
     ("role", "name"),
-    [(open_frontier, "REDIS_URL"), (open_index, "REDIS_URL"), (open_storage, "MONGO_URI")],
+    [(open_frontier, "REDIS_URL"), (open_index, "REDIS_URL")],
 )
 def test_servers_that_this_version_cannot_use_are_refused_before_anything_is_made(tmp_path, role, name):
     with pytest.raises(ArgumentError, match=f"{name} is set"):
