@@ -18,6 +18,7 @@ from newsbot.storage.base import SourceRecord
 from newsbot.visit import Found, Visit
 
 NO_TLS = ("refused", "tls", "proxy", "connection", "timeout", "robots_unreachable")
+NO_HOME = ("dns", "http_404", "http_410")
 _JITTER = random.Random()  # noqa: S311  (spreads retries, keeps no secret)
 
 
@@ -33,8 +34,8 @@ def settle(state: CrawlState, visit: Visit) -> None:
     if visit.failed:
         outcome.error = "ours"
     record = _record(state, visit)
-    plain_http = _is_guessed_home(visit)
-    if not plain_http and _retry(state, visit, record):
+    home = _next_guess(visit)
+    if home is None and _retry(state, visit, record):
         return
     decision = plan(record, outcome, visit.rule, state.clock())
     record.state = decision.state
@@ -47,8 +48,9 @@ def settle(state: CrawlState, visit: Visit) -> None:
     _record_source(state, visit, record)
     state.frontier.ack(visit.lease, next_due=record.next_due)
     state.count("frontier/acked")
-    if plain_http:
-        _ask_by_plain_http(state, visit)
+    if home is not None:
+        link = Link(url=home, where=Where.SEED, kind=Kind.SECTION)
+        queue_found(state, Found(links=(link,), referrer=None, depth=0, force=True))
 
 
 def _record(state: CrawlState, visit: Visit) -> PageRecord:
@@ -98,16 +100,22 @@ def _retry(state: CrawlState, visit: Visit, record: PageRecord) -> bool:
     return True
 
 
-def _is_guessed_home(visit: Visit) -> bool:
-    """Return True when https did not answer for a home page whose scheme was only guessed."""
-    entry = visit.lease.entry
-    guessed = entry.data.get("where") == Where.SEED and entry.url == f"https://{visit.rule.domain}/"
-    return guessed and visit.outcome.error in NO_TLS
+def _next_guess(visit: Visit) -> str | None:
+    """Return what to try next when a home page that was only guessed is not there; None: nothing more.
 
-
-def _ask_by_plain_http(state: CrawlState, visit: Visit) -> None:
-    link = Link(url=f"http://{visit.rule.domain}/", where=Where.SEED, kind=Kind.SECTION)
-    queue_found(state, Found(links=(link,), referrer=None, depth=0, force=True))
+    https first, then http, then the same under ``www.``: many sites answer in one of these ways only.
+    """
+    domain, error = visit.rule.domain, visit.outcome.error
+    if visit.data.get("where") != Where.SEED or error not in (*NO_TLS, *NO_HOME):
+        return None
+    plain, www = f"http://{domain}/", f"https://www.{domain}/"
+    guesses = {
+        f"https://{domain}/": plain if error in NO_TLS else www,
+        plain: www,
+        www: f"http://www.{domain}/",
+    }
+    guess = guesses.get(visit.lease.entry.url)
+    return None if guess is not None and "//www.www." in guess else guess
 
 
 def _record_source(state: CrawlState, visit: Visit, record: PageRecord) -> None:

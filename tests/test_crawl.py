@@ -309,3 +309,16 @@ def test_items_of_a_feed_that_a_person_names_are_read_wherever_they_live(world, 
     world.crawl("-a", "feeds=http://mix.test/all.xml")
     assert world.urls() == ["http://elsewhere.test/story/2", news[0]]
     assert "/feed.xml" not in site.seen("news.test")
+
+
+def test_a_site_that_answers_under_www_only_is_found_by_its_bare_domain(world, site):
+    url = "http://www.bare.test/2026/11/20/story-about-the-bridge-number-1"
+    site.page(url, article_html(1))
+    site.page(
+        "http://www.bare.test/",
+        f'<html><body><a href="{url}">A headline of some more words</a></body></html>',
+    )
+    site.page("http://bare.test/", "gone", status=404)
+    world.rule("bare.test")
+    world.crawl()
+    assert world.urls() == [url]
