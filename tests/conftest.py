@@ -8,9 +8,16 @@ from typing import Any
 
 import pytest
 
+from tests import servers
 from tests.builders import Desk
 from tests.crawls import World
 from tests.mockserver import MockServer
+
+
+@pytest.fixture(scope="session")
+def redis_url() -> str:
+    """A Redis server that all tests share; skips (in CI: fails) where there is none."""
+    return servers.redis_url()
 
 
 @pytest.fixture
