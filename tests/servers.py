@@ -19,6 +19,8 @@ from typing import NoReturn
 
 import pytest
 import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 REDIS_URL = "NEWSBOT_TEST_REDIS_URL"
 
@@ -29,7 +31,7 @@ class RedisServer:
     def __init__(self, folder: Path, *options: str) -> None:
         self.folder = folder
         self.options = options
-        self.port = _free_port()
+        self.port = free_port()
         self.url = f"redis://127.0.0.1:{self.port}/0"
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -41,14 +43,16 @@ class RedisServer:
                 [*command, "--save", "", *self.options], stdout=log, stderr=subprocess.STDOUT
             )
         for _ in range(200):
-            try:
-                with redis.Redis(port=self.port) as client:
+            with redis.Redis(port=self.port, retry=Retry(NoBackoff(), 0)) as client:
+                try:
                     client.ping()
-                return
-            except redis.exceptions.AuthenticationError:
-                return
-            except redis.exceptions.ConnectionError:
-                time.sleep(0.05)
+                    return
+                except redis.exceptions.AuthenticationError:
+                    return
+                except redis.exceptions.ConnectionError:
+                    time.sleep(0.05)
+            if self._process.poll() is not None:
+                break
         self.kill()
         raise RuntimeError((self.folder / "redis.log").read_text())
 
@@ -93,7 +97,8 @@ def redis_url() -> str:
     return _own_redis()
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """Return a port of loopback that nobody listens on."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

@@ -11,8 +11,7 @@ should agree to a second (NTP).
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 from newsbot.clock import Clock
 from newsbot.errors import DataError, DataUnavailable, SchemaError
@@ -47,7 +46,7 @@ class RedisFrontier:
         shard: int = 0,
         clock: Clock | None = None,
     ) -> None:
-        settings: SettingsLike | Mapping[str, Any] = {"REDIS_URL": where} if isinstance(where, str) else where
+        settings: SettingsLike = {"REDIS_URL": where} if isinstance(where, str) else where
         self._place = server_name(settings)
         self._client = connect(settings)
         keys = Keys(namespace, shard)
@@ -55,17 +54,23 @@ class RedisFrontier:
         self._doubtful: list[tuple[str, bytes]] = []
         """Owner and token of lease calls whose answer never came: they may have been carried out."""
         try:
-            self._check_version(keys)
+            self._check_server(keys)
         except DataError:
             self.close()
             raise
 
-    def _check_version(self, keys: Keys) -> None:
+    def _check_server(self, keys: Keys) -> None:
         with readable_errors(self._place):
             self._client.hsetnx(keys.meta, "version", str(VERSION))
             version = int(self._client.hget(keys.meta, "version") or 0)
+            memory = self._client.info("memory")
         if version > VERSION:
             raise SchemaError(f"{self._place}: frontier was written by a newer newsbot (version {version})")
+        if memory.get("maxmemory") and str(memory.get("maxmemory_policy")).startswith("allkeys"):
+            raise DataError(
+                f"{self._place}: would throw queued URLs away when its memory is full;"
+                " set maxmemory-policy noeviction"
+            )
 
     # --- putting in
     def add(self, entries: Sequence[Entry], *, force: bool = False) -> list[Added]:

@@ -7,6 +7,8 @@ of the hosts: ``{newsbot:1}`` and so on; no script ever touches two.
 
 from __future__ import annotations
 
+import math
+
 NAMES = (
     "meta",
     "entries",
@@ -65,4 +67,5 @@ class Keys:
 
 def missing_splits(known: int, level: int, split: int) -> int:
     """Return how many more buckets so many known URLs need."""
-    return max(0, -(-known // LOAD) - (2**level + split))
+    wanted = math.ceil(known / LOAD)
+    return max(0, wanted - ((1 << level) + split))

@@ -134,7 +134,7 @@ class Scripts:
             try:
                 return self._run(name, level, *values, keys=buckets)
             except _LevelChanged as error:
-                self._level = error.level
+                self._level, self._split = error.level, 0  # at least
 
     def _grow(self, known: int) -> None:
         """Split buckets of known URLs until there are enough of them."""
