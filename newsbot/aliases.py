@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from newsbot.crawlstate import CrawlState
 from newsbot.frontier.base import Entry
-from newsbot.items import Where
+from newsbot.items import PageRecord, Where
 from newsbot.queueing import page_for
 from newsbot.urls import canonicalize, fingerprint, host_key
 from newsbot.visit import Visit
@@ -42,21 +42,50 @@ def is_taken(state: CrawlState, key: bytes) -> bool:
     return known.state == "done" and page is not None and page.state == "done"
 
 
-def record_addresses(state: CrawlState, visit: Visit) -> None:
-    """Record where redirects led to and what the page calls its canonical address; idempotent."""
-    for url in (visit.outcome.redirected_to, visit.page.get("canonical_url")):
-        if not url:
-            continue
-        key = fingerprint(canonicalize(url, visit.rule.drop_query))
-        if key == visit.lease.entry.fingerprint:
-            continue
-        known = state.frontier.entry(key)
-        if known is not None and known.kind.is_source:
-            continue  # a page that calls a front page its canonical address does not replace it
-        alias = alias_of(visit, url, key, state.clock())
-        page = state.storage.pages([key]).get(key)
-        if page is None or page.last_fetched is None:
-            page = page_for(alias, state.clock())
-            page.state = "done"
-            state.storage.save_pages([page])
-        state.frontier.mark_done([alias], None)
+def record_addresses(state: CrawlState, visit: Visit, record: PageRecord) -> bool:
+    """Record where redirects led to and what the page calls its canonical address; idempotent.
+
+    ``record`` is the visited page as it will be written. Returns True if a redirect's target is the page
+    from now on: it is then due when the visited one would have been.
+    """
+    if visit.outcome.failed:
+        return False  # the target is as unknown as before: the next visit must not take it for a known page
+    moved = False
+    target = visit.outcome.redirected_to
+    if target and (key := _other_page(state, visit, target)):
+        moved = not visit.kind.is_source
+        _record_alias(state, visit, target, key, record if moved else None)
+    canonical = visit.page.get("canonical_url")
+    if canonical and canonical != target and (key := _other_page(state, visit, canonical)):
+        _record_alias(state, visit, canonical, key, None)
+    return moved
+
+
+def _other_page(state: CrawlState, visit: Visit, url: str) -> bytes | None:
+    """Return the key of another page that may be an address of the visited one."""
+    key = fingerprint(canonicalize(url, visit.rule.drop_query))
+    if key == visit.lease.entry.fingerprint:
+        return None
+    known = state.frontier.entry(key)
+    # a page that calls a front page its canonical address does not replace it
+    return None if known is not None and known.kind.is_source else key
+
+
+def _record_alias(state: CrawlState, visit: Visit, url: str, key: bytes, record: PageRecord | None) -> None:
+    """Keep another address as done; with ``record`` as the page itself, to be fetched again when it says."""
+    alias = alias_of(visit, url, key, state.clock())
+    page = state.storage.pages([key]).get(key)
+    if page is None or page.last_fetched is None:
+        page = page_for(alias, state.clock())
+        if record is not None:
+            for name in _OF_THE_CONTENT:
+                setattr(page, name, getattr(record, name))
+        page.state = "done"
+        state.storage.save_pages([page])
+    state.frontier.mark_done([alias], None if record is None else record.next_due)
+
+
+_OF_THE_CONTENT = (
+    "kind", "http_status", "content_type", "content_length", "server", "etag", "last_modified",
+    "content_hash", "links_count", "last_fetched", "last_full_fetch", "next_due", "checks",
+)  # fmt: skip

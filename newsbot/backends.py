@@ -63,8 +63,12 @@ def open_frontier(settings: SettingsLike, clock: Clock = system_clock) -> Fronti
 
 def open_storage(settings: SettingsLike) -> Storage:
     """Open the storage. Raises :class:`newsbot.errors.DataError`."""
-    _refuse_servers(settings, "MONGO_URI")
-    return SqliteStorage(data_file(settings))
+    uri = settings.get("MONGO_URI")
+    if not uri:
+        return SqliteStorage(data_file(settings))
+    from newsbot.storage.mongo import MongoStorage  # noqa: PLC0415  (who has no server need not wait for pymongo)
+
+    return MongoStorage(uri)
 
 
 def open_index(settings: SettingsLike) -> NearIndex:
@@ -76,5 +80,5 @@ def open_index(settings: SettingsLike) -> NearIndex:
 def _refuse_servers(settings: SettingsLike, name: str) -> None:
     if settings.get(name):
         raise ArgumentError(
-            f"{name} is set, but this version keeps its data in one file (NEWSBOT_DATA); unset {name}"
+            f"{name} is set, but this version keeps its queue in one file (NEWSBOT_DATA); unset {name}"
         )

@@ -5,10 +5,11 @@ from __future__ import annotations
 import tempfile
 import time
 from collections import ChainMap
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from difflib import get_close_matches
+from functools import lru_cache
 from pathlib import Path
 from weakref import WeakKeyDictionary
 
@@ -28,6 +29,9 @@ from newsbot.sitebooks import SiteBooks
 from newsbot.spiders.arguments import Arguments
 from newsbot.storage.base import Storage
 from newsbot.trials import ListTrials
+
+MAX_HOSTS = 65_536
+"""Hosts of which something is remembered: names below one domain may have no end."""
 
 _states: WeakKeyDictionary[Crawler, CrawlState] = WeakKeyDictionary()
 
@@ -57,8 +61,11 @@ class CrawlState:
         """Domains for which a feed or sitemap is known."""
         self.list_trials = ListTrials()
         self.books = SiteBooks()
-        self._domain_of_host: dict[str, str] = {}
-        self._scope = check_scope(settings, self.rules, arguments)
+        self.crawl_delays: dict[str, float] = {}
+        """Seconds between requests that robots.txt of a host asks for, where its rule says less."""
+        self._domain = lru_cache(MAX_HOSTS)(self._domain_of)
+        self.limited_to = check_scope(settings, self.rules, arguments)
+        """Domains that this crawl works on; None: all."""
         self._throwaway: tempfile.TemporaryDirectory[str] | None = None
 
     @classmethod
@@ -79,9 +86,15 @@ class CrawlState:
         if self.arguments.dry_run:
             self._throwaway = tempfile.TemporaryDirectory(prefix="newsbot-dry-run-")
             settings = ChainMap({"NEWSBOT_DATA": self._throwaway.name}, self.settings)
-        self.frontier = backends.open_frontier(settings, self.clock)
-        self.storage = backends.open_storage(settings)
-        self.index = backends.open_index(settings)
+        with ExitStack() as opened:
+            if self._throwaway is not None:
+                opened.callback(self._throwaway.cleanup)
+            self.frontier = backends.open_frontier(settings, self.clock)
+            opened.callback(self.frontier.close)
+            self.storage = backends.open_storage(settings)
+            opened.callback(self.storage.close)
+            self.index = backends.open_index(settings)
+            opened.pop_all()  # all are open: they stay so until close()
         self.with_sources = {
             record.source for record in self.storage.sources() if record.kind in ("feed", "sitemap")
         } | {rule.domain for rule in self.rules if rule.feeds or rule.sitemaps}
@@ -111,7 +124,8 @@ class CrawlState:
     def selected_rules(self) -> list[Rule]:
         """The rules whose sources this crawl reads."""
         if self.arguments.sites:
-            return [rule for rule in self.rules if rule.domain in self.arguments.sites]
+            asked = _domains(self.rules, self.arguments.sites)
+            return [rule for rule in self.rules if rule.domain in asked]
         return [] if self.arguments.named else list(self.rules)
 
     def accepts(self, host: str) -> bool:
@@ -119,12 +133,18 @@ class CrawlState:
         domain = self._domain(host)
         if domain in self.limited:
             return False
-        return self._scope is None or domain in self._scope or host in self.named_hosts
+        return self.in_scope(domain) or host in self.named_hosts
 
-    def _domain(self, host: str) -> str:
-        if host not in self._domain_of_host:
-            self._domain_of_host[host] = self.rules.for_url(f"http://{host}/").domain
-        return self._domain_of_host[host]
+    def in_scope(self, domain: str) -> bool:
+        """True when the crawl was asked for this site, or for all."""
+        return self.limited_to is None or domain in self.limited_to
+
+    def delay_of(self, host: str) -> float:
+        """Seconds between two requests to ``host``: its rule's, or more if its robots.txt asks for it."""
+        return max(self.rules.for_url(f"http://{host}/").delay, self.crawl_delays.get(host, 0.0))
+
+    def _domain_of(self, host: str) -> str:
+        return self.rules.for_url(f"http://{host}/").domain
 
     # --- counting
     def count(self, name: str, amount: int = 1) -> None:
@@ -176,4 +196,9 @@ def check_scope(settings: BaseSettings, rules: RuleSet, arguments: Arguments) ->
             raise ArgumentError(f"there are no rules in {backends.rules_folder(settings)} (NEWSBOT_RULES)")
         return None
     asked = [rules.for_url(url).domain for url in (*arguments.urls, *arguments.feeds)]
-    return frozenset((*arguments.sites, *asked))
+    return _domains(rules, arguments.sites) | frozenset(asked)
+
+
+def _domains(rules: RuleSet, sites: Iterable[str]) -> frozenset[str]:
+    """Return the domains of rules as the rules have them; people also write ``правда.рф``."""
+    return frozenset(rule.domain for site in sites if (rule := rules.get(site)) is not None)

@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from newsbot.crawlstate import CrawlState
+from newsbot.crawlstate import MAX_HOSTS, CrawlState
 from newsbot.discovery.traps import is_pagination
 from newsbot.frontier.base import Added, Entry
 from newsbot.items import Kind, Link, PageRecord, Where
@@ -43,7 +43,7 @@ def queue_found(state: CrawlState, found: Found, visit: Visit | None = None) -> 
     for reason, number in batch.rejected.items():
         state.count(f"links/rejected/{reason}", number)
     with state.timed("queue"):
-        return _queue(state, batch, force=found.force)
+        return _queue(state, batch, visit, force=found.force)
 
 
 def judge_found(state: CrawlState, found: Found, visit: Visit | None) -> Batch:
@@ -52,7 +52,7 @@ def judge_found(state: CrawlState, found: Found, visit: Visit | None) -> Batch:
     now = state.clock()
     for link in found.links:
         try:
-            rule = _rule_of(state, link, visit)
+            rule = _rule_of(state, link, found, visit)
             judgement = _judge(state, link, rule, found, visit)
             if not judgement.accepted:
                 batch.rejected[judgement.reason.partition(":")[0]] += 1
@@ -71,19 +71,17 @@ def judge_found(state: CrawlState, found: Found, visit: Visit | None) -> Batch:
     return batch
 
 
-def _queue(state: CrawlState, batch: Batch, *, force: bool) -> int:
+def _queue(state: CrawlState, batch: Batch, visit: Visit | None, *, force: bool) -> int:
     entries = list(batch.entries.values())
     if not entries:
         return 0
     state.storage.discover(batch.pages)
-    new_hosts = {entry.host: entry for entry in entries if entry.host not in state.known_hosts}
-    for host, entry in new_hosts.items():
-        rule = state.rule_for(entry.url)
-        state.frontier.set_politeness(host, delay=rule.delay, concurrency=rule.concurrency)
-        state.known_hosts.add(host)
-        if not state.accepts(host):
-            state.named_hosts.add(host)
+    asked = visit is None or visit.data.get("where") == Where.ARGUMENT
+    for host, entry in {entry.host: entry for entry in entries}.items():
+        _introduce(state, host, state.rule_for(entry.url), asked=asked)
     verdicts = state.frontier.add(entries, force=force)
+    if visit is None and not force and (changed := _called_otherwise(state, entries)):
+        state.frontier.add(changed, force=True)
     new = sum(verdict is Added.NEW for verdict in verdicts)
     state.count("links/new", new)
     state.count("links/known", len(verdicts) - new)
@@ -91,6 +89,51 @@ def _queue(state: CrawlState, batch: Batch, *, force: bool) -> int:
         if entry.kind in (Kind.FEED, Kind.SITEMAP):
             state.with_sources.add(entry.data["source"])
     return new
+
+
+def _introduce(state: CrawlState, host: str, rule: Rule, *, asked: bool) -> None:
+    """Tell the frontier how to treat a host, once, and take it into the crawl if it belongs there.
+
+    Another site with a rule of its own, outside of this crawl's scope, waits for its own crawl, unless
+    a person asked for what is there.
+    """
+    if host not in state.known_hosts:
+        if len(state.known_hosts) >= MAX_HOSTS:
+            state.known_hosts.clear()
+        # another worker may have read a Crawl-delay; ours reads robots.txt with its first page of the host
+        obeys = state.settings.getbool("ROBOTSTXT_OBEY")
+        state.frontier.set_politeness(host, delay=rule.delay, concurrency=rule.concurrency, at_least=obeys)
+        state.known_hosts.add(host)
+    if not state.accepts(host) and (asked or state.rules.get(rule.domain) is None):
+        state.named_hosts.add(host)
+
+
+def _called_otherwise(state: CrawlState, entries: list[Entry]) -> list[Entry]:
+    """Return what a rule names as a source now, but what is known as something else, or as never due."""
+    named = {
+        entry.fingerprint: entry
+        for entry in entries
+        if entry.data["where"] == Where.SEED and entry.kind.is_source
+    }
+    changed = []
+    for key, known in state.frontier.known(list(named)).items():
+        stands = state.frontier.entry(key)
+        if known.state == "done" and stands is not None:
+            otherwise = known.next_due is None or stands.kind is not named[key].kind
+            changed += [named[key]] * otherwise
+    return changed
+
+
+def end_trial(state: CrawlState, visit: Visit) -> None:
+    """Let another list be tried when the one under trial could not show what it holds."""
+    if visit.tried or not _needs_trial(visit.lease.entry):
+        return
+    domain, url = visit.rule.domain, visit.lease.entry.url
+    if visit.outcome.failed and visit.outcome.error not in ("too_young", "ours"):
+        state.list_trials.tell(domain, url, fruitful=False)
+    else:
+        state.list_trials.release(domain, url)
+    visit.tried = True
 
 
 def _weigh_lists(state: CrawlState, batch: Batch, visit: Visit | None) -> None:
@@ -103,9 +146,12 @@ def _weigh_lists(state: CrawlState, batch: Batch, visit: Visit | None) -> None:
         fruitful = _yields_articles(state, batch)
         if _needs_trial(visit.lease.entry):
             state.list_trials.tell(visit.rule.domain, visit.lease.entry.url, fruitful=fruitful)
+            visit.tried = True
+    lists = [key for key, entry in batch.entries.items() if _needs_trial(entry)]
+    known = state.frontier.known(lists) if lists else {}
     for key, entry in list(batch.entries.items()):
-        if not _needs_trial(entry) or entry.data.get("force"):
-            continue
+        if not _needs_trial(entry) or entry.data.get("force") or key in known:
+            continue  # known lists cost nothing here, and are no trial: they may not be due for long
         strange = is_pagination(entry.url) and not belongs_to(entry.url, entry.data["referrer"] or "")
         if strange or not (fruitful and state.list_trials.may_try(entry.data["source"], entry.url)):
             del batch.entries[key]
@@ -123,14 +169,13 @@ def _yields_articles(state: CrawlState, batch: Batch) -> bool:
     return any(key not in known for key in articles)
 
 
-def _rule_of(state: CrawlState, link: Link, visit: Visit | None) -> Rule:
-    """Return the rule of the link's site; what a rule names stays with that rule wherever it lives."""
-    rule = state.rule_for(link.url)
-    if visit is None or state.rules.get(rule.domain) is not None:
-        return rule
-    named = visit.data.get("where") in NAMED
-    from_source = link.where in (Where.FEED, Where.NEWS_SITEMAP, Where.AUTODISCOVERY) and named
-    return visit.rule if from_source or is_onsite(link.url, visit.rule) else rule
+def _rule_of(state: CrawlState, link: Link, found: Found, visit: Visit | None) -> Rule:
+    """Return the rule of the link's site; a source stays with the rule that names it, wherever it lives."""
+    if found.source is not None and (named := state.rules.get(found.source)) is not None:
+        return named
+    if visit is not None and link.kind in (Kind.FEED, Kind.SITEMAP):
+        return visit.rule
+    return state.rule_for(link.url)
 
 
 def _judge(state: CrawlState, link: Link, rule: Rule, found: Found, visit: Visit | None) -> Judgement:
@@ -152,8 +197,11 @@ def _judge(state: CrawlState, link: Link, rule: Rule, found: Found, visit: Visit
 def _may_go_to(state: CrawlState, link: Link, rule: Rule, visit: Visit) -> bool:
     if rule.domain == visit.rule.domain or is_onsite(link.url, visit.rule):
         return True
-    # items of a feed or sitemap may live on another site that has a rule of its own and is in scope
-    return link.where in (Where.FEED, Where.NEWS_SITEMAP) and state.rules.get(rule.domain) is not None
+    if link.where not in (Where.FEED, Where.NEWS_SITEMAP):
+        return False
+    # items of a feed may live on another site: one with a rule, or any where a person named the feed
+    asked = visit.data.get("where") == Where.ARGUMENT
+    return asked or (state.limited_to is None and state.rules.get(rule.domain) is not None)
 
 
 def _limit(state: CrawlState, link: Link, rule: Rule, judgement: Judgement, visit: Visit | None) -> Judgement:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 from collections.abc import Iterable
 
+_PID = re.compile(r"[1-9][0-9]{0,8}")
 _ours: set[str] = set()
 """Owners that live in this process."""
 
@@ -27,7 +29,7 @@ def dead_owners(owners: Iterable[str]) -> list[str]:
     dead = []
     for owner in owners:
         host, _, rest = owner.rpartition(":")[0].rpartition(":")
-        if owner not in _ours and host == here and rest.isdigit() and not _alive(int(rest)):
+        if owner not in _ours and host == here and _PID.fullmatch(rest) and not _alive(int(rest)):
             dead.append(owner)
     return dead
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from newsbot.clock import iso
@@ -12,6 +13,9 @@ from newsbot.rules.schema import Rule
 from newsbot.urls import canonicalize, fingerprint, host_key
 
 MAX_TITLE = 300
+
+_USER = re.compile(r"\s*([a-z]+:[/\\]*)[^/\\?#]*@(.*)", re.IGNORECASE | re.DOTALL)
+"""WHATWG: the host begins after the last ``@`` before the path; a backslash is a slash."""
 
 
 def entry_for(
@@ -42,7 +46,7 @@ def entry_for(
     if force:
         data["force"] = True
     return Entry(
-        url=link.url,
+        url=without_user(link.url),
         fingerprint=fingerprint(canonicalize(link.url, rule.drop_query)),
         host=host_key(link.url),
         kind=judgement.kind,
@@ -50,6 +54,17 @@ def entry_for(
         depth=depth,
         data=data,
     )
+
+
+def without_user(url: str) -> str:
+    """Return ``url`` without ``user:password@``: it is never sent, and must not get into data and logs.
+
+    Everything else stays as the site wrote it.
+    """
+    if "@" not in url:
+        return url
+    parts = _USER.match(url)
+    return url if parts is None else parts[1] + parts[2]
 
 
 def page_for(entry: Entry, now: float) -> PageRecord:

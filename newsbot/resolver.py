@@ -17,6 +17,7 @@ from twisted.internet.base import ReactorBase
 from twisted.internet.defer import Deferred
 from twisted.internet.error import DNSLookupError
 
+MAX_REFUSED = 10_000
 refused: set[str] = set()
 """Names that were refused; Twisted reports them like names that do not exist."""
 
@@ -65,6 +66,8 @@ class GuardedResolver(CachingThreadedResolver):
     @staticmethod
     def _guard(address: str, name: str) -> str:
         if not is_public(address):
+            if len(refused) >= MAX_REFUSED:
+                refused.clear()
             refused.add(name)
             raise DNSLookupError(f"{name} leads to the private address {address}")
         return address

@@ -15,22 +15,21 @@ import logging
 from collections import deque
 from typing import Any
 
-from scrapy import Request, signals
+from scrapy import Request
 from scrapy.core.scheduler import BaseScheduler
 from scrapy.crawler import Crawler
 from scrapy.exceptions import CloseSpider
-from scrapy.http import Response
 from scrapy.spiders import Spider
 from scrapy.utils.asyncio import call_later, create_looping_call
 
 from newsbot.crawlstate import CrawlState
+from newsbot.endings import Endings
 from newsbot.errors import DataError, DataFull
 from newsbot.frontier.base import Lease, Outlook
 from newsbot.intake import queue_found
 from newsbot.items import Kind, Link, Where
 from newsbot.owners import dead_owners
 from newsbot.recrawl import Outcome
-from newsbot.settlement import settle
 from newsbot.urls import host_key
 from newsbot.visit import META_KEY, Found, Visit
 
@@ -54,10 +53,6 @@ class FrontierScheduler(BaseScheduler):
         """Requests whose lease is held: fresh from the frontier, or the next hop of a redirect."""
         self._hops: deque[tuple[float, Request]] = deque()
         """Next hops that wait for their host's turn."""
-        self._unsettled: deque[Visit] = deque()
-        """Visits that ended while the data could not be written."""
-        self._held = 0
-        """Leases of visits that stopped at a limit: ours until the crawl closes."""
         self._quiet_until = 0.0
         self._heartbeat: Any = None
         self._wake: Any = None
@@ -83,10 +78,7 @@ class FrontierScheduler(BaseScheduler):
             logger.error("%s", error)
             raise CloseSpider("data_unavailable") from error
         self._hook()
-        self.crawler.signals.connect(self._item_scraped, signals.item_scraped)
-        self.crawler.signals.connect(self._item_dropped, signals.item_dropped)
-        self.crawler.signals.connect(self._item_error, signals.item_error)
-        self.crawler.signals.connect(self._spider_error, signals.spider_error)
+        self.endings = Endings(self.crawler, self.state, self._pause)
         self._heartbeat = create_looping_call(self._beat)
         self._heartbeat.start(self.lease_seconds / 4, now=False)
 
@@ -118,7 +110,7 @@ class FrontierScheduler(BaseScheduler):
         if not hasattr(self.state, "index"):
             return
         try:
-            self._settle_waiting()
+            self.endings.settle()
             self.state.frontier.release(self.state.owner)
             self.state.write_books()
         except DataError as error:
@@ -129,7 +121,7 @@ class FrontierScheduler(BaseScheduler):
     # --- Scrapy's questions
     def has_pending_requests(self) -> bool:
         """Return True while something is to be done in this crawl, by this worker or by another."""
-        if self._ready or self._hops or self._unsettled:
+        if self._ready or self._hops or self.endings:
             return True
         if self.state.arguments.mode == "continuous":
             return True
@@ -140,7 +132,7 @@ class FrontierScheduler(BaseScheduler):
         except DataError as error:
             self._pause(error)
             return True
-        if outlook.leased > self._held:
+        if outlook.leased > self.endings.held:
             return True
         return outlook.next_at is not None and outlook.next_at - self.state.clock() <= self.patience
 
@@ -160,7 +152,7 @@ class FrontierScheduler(BaseScheduler):
         self._take_hops()
         if not self._ready and self.state.clock() >= self._quiet_until:
             try:
-                self._settle_waiting()
+                self.endings.settle()
                 self._lease()
             except DataError as error:
                 self._pause(error)
@@ -171,9 +163,13 @@ class FrontierScheduler(BaseScheduler):
 
     def _hand_on(self, request: Request, visit: Visit) -> None:
         """Let a redirect's next hop take a turn of its host's clock, as every other request does."""
-        delay = visit.rule.delay
+        host = host_key(request.url)
+        delay = self.state.delay_of(host)
         if delay > 0:
-            self.state.frontier.back_off(host_key(request.url), 2 * delay)
+            try:
+                self.state.frontier.back_off(host, 2 * delay)
+            except DataError as error:  # the visit goes on, or its lease would be nobody's
+                self._pause(error)
         self._hops.append((self.state.clock() + delay, request))
 
     def _take_hops(self) -> None:
@@ -208,8 +204,16 @@ class FrontierScheduler(BaseScheduler):
             )
         self._recovered()
         self.state.count("frontier/leased", len(leases))
+        unusable = []
         for lease in leases:
-            self._ready.append(self._request(lease))
+            try:
+                self._ready.append(self._request(lease))
+            except ValueError as error:  # no address for Scrapy, or for the rules as they are now
+                logger.warning("set aside url=%s: %s", lease.entry.url, error)
+                unusable.append(lease)
+        for lease in unusable:
+            self.state.count("errors/bad_url")
+            self.state.frontier.nack(lease, delay=0.0, aside=True)
 
     def _request(self, lease: Lease) -> Request:
         entry = lease.entry
@@ -240,48 +244,13 @@ class FrontierScheduler(BaseScheduler):
         visit: Visit | None = request.meta.get(META_KEY)
         if visit is None or visit.carrier is not request:
             return  # robots.txt, or a hop that handed its visit on
-        self._unsettled.append(visit)
+        self.endings.add(visit)
+        if self.state.clock() < self._quiet_until:
+            return
         try:
-            self._settle_waiting()
+            self.endings.settle()
         except DataError as error:
             self._pause(error)
-
-    def _settle_waiting(self) -> None:
-        while self._unsettled:
-            with self.state.timed("settle"):
-                settle(self.state, self._unsettled[0])
-            self._held += self._unsettled.popleft().hand_back
-
-    @staticmethod
-    def _visit_of(response: Any) -> Visit | None:
-        request = getattr(response, "request", None)
-        return None if request is None else request.meta.get(META_KEY)
-
-    def _item_scraped(self, item: Any, response: Response) -> None:
-        visit = self._visit_of(response)
-        if visit is not None:
-            visit.stored = True
-            visit.note(self.state.clock(), "stored", version=getattr(item, "version", None))
-
-    def _item_dropped(self, item: Any, response: Response, exception: Exception) -> None:
-        visit = self._visit_of(response)
-        if visit is not None:
-            visit.note(self.state.clock(), "dropped", reason=str(exception))
-            visit.hand_back = visit.hand_back or getattr(exception, "hand_back", False)
-
-    def _item_error(self, item: Any, response: Response, failure: Any) -> None:
-        self._our_fault(response, failure)
-
-    def _spider_error(self, failure: Any, response: Response) -> None:
-        self._our_fault(response, failure)
-
-    def _our_fault(self, response: Any, failure: Any) -> None:
-        visit = self._visit_of(response)
-        if visit is not None:
-            visit.failed = f"{failure.type.__name__}: {failure.value}"[:300]
-            visit.note(self.state.clock(), "fault", error=visit.failed)
-        if isinstance(failure.value, DataError):
-            self._pause(failure.value)
 
     # --- waiting
     def _wake_later(self) -> None:

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from newsbot.aliases import record_addresses
 from newsbot.crawlstate import CrawlState
-from newsbot.intake import queue_found
+from newsbot.intake import end_trial, queue_found
 from newsbot.items import Kind, Link, PageRecord, Where
 from newsbot.queueing import page_for
 from newsbot.recrawl import may_retry, plan, retry_delay
@@ -29,6 +29,7 @@ def settle(state: CrawlState, visit: Visit) -> None:
     while visit.found:
         outcome.new_items += queue_found(state, visit.found[0], visit)
         del visit.found[0]
+    end_trial(state, visit)
     if visit.failed:
         outcome.error = "ours"
     record = _record(state, visit)
@@ -38,10 +39,11 @@ def settle(state: CrawlState, visit: Visit) -> None:
     decision = plan(record, outcome, visit.rule, state.clock())
     record.state = decision.state
     record.next_due = visit.page.get("next_due", decision.next_due)
+    if record_addresses(state, visit, record):
+        record.next_due = None
     visit.note(state.clock(), "planned", next_due=record.next_due, why=decision.reason)
     record.history = visit.events
     state.storage.save_pages([record])
-    record_addresses(state, visit)
     _record_source(state, visit, record)
     state.frontier.ack(visit.lease, next_due=record.next_due)
     state.count("frontier/acked")
@@ -52,7 +54,7 @@ def settle(state: CrawlState, visit: Visit) -> None:
 def _record(state: CrawlState, visit: Visit) -> PageRecord:
     """Return the page record with what this visit saw of the page."""
     now, outcome = state.clock(), visit.outcome
-    known = visit.record or page_for(visit.lease.entry, visit.discovered_at())
+    known = visit.record or _known_page(state, visit) or page_for(visit.lease.entry, visit.discovered_at())
     record = replace(known)  # a copy: a fault may bring us here again, and the visit counts once
     if outcome.error == "too_young":
         return record
@@ -69,9 +71,15 @@ def _record(state: CrawlState, visit: Visit) -> PageRecord:
     if not failed and not outcome.not_modified:
         record.last_full_fetch = now
         digest = visit.page.get("content_hash")
-        record.changes += record.content_hash is not None and digest != record.content_hash
+        record.changes += None not in (record.content_hash, digest) and digest != record.content_hash
         record.content_hash = digest
     return record
+
+
+def _known_page(state: CrawlState, visit: Visit) -> PageRecord | None:
+    """Return the record of a page whose visit ended before it was looked up."""
+    key = visit.lease.entry.fingerprint
+    return state.storage.pages([key]).get(key)
 
 
 def _retry(state: CrawlState, visit: Visit, record: PageRecord) -> bool:

@@ -21,16 +21,18 @@ class SiteBooks:
     def write(self, storage: Storage, stats: Mapping[str, Any]) -> None:
         """Add to storage. Raises :class:`newsbot.errors.DataError`; the rest is then written next time."""
         for domain, counters in site_counters(stats, self._written).items():
-            cause, at = self.last_error.pop(domain, (None, None))
+            cause, at = self.last_error.get(domain, (None, None))
             storage.count_site(
                 SiteRecord(
                     source=domain,
                     counters=counters,
-                    last_article=self.last_article.pop(domain, None),
+                    last_article=self.last_article.get(domain),
                     last_error=cause,
                     last_error_at=at,
                 )
             )
+            self.last_article.pop(domain, None)
+            self.last_error.pop(domain, None)
             for what in counters:
                 name = f"newsbot/site/{domain}/{what}"
                 self._written[name] = stats[name]

@@ -50,6 +50,12 @@ class ListTrials:
         trial.fruitful = trial.fruitful or fruitful
         trial.barren += not fruitful
 
+    def release(self, domain: str, url: str) -> None:
+        """End a trial that showed nothing."""
+        trial = self._trial(domain, url)
+        if trial.waiting == url:
+            trial.waiting = None
+
     def _trial(self, domain: str, url: str) -> _Trial:
         key = (domain, shape_of(url))
         if key not in self._trials and len(self._trials) >= MAX_SHAPES:

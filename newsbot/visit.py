@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any
 
 from newsbot.clock import from_iso
@@ -46,6 +45,10 @@ class Visit:
     stored: bool = False
     failed: str | None = None
     """A fault of ours (spider or pipeline): the URL is tried again."""
+    anew: bool = False
+    """A source that is read in full although it may be unchanged: something else is wanted of it now."""
+    tried: bool = False
+    """What the list under trial holds was told (:mod:`newsbot.trials`)."""
     booked: bool = False
     """The poll is counted in its source's record."""
     hand_back: bool = False
@@ -63,8 +66,11 @@ class Visit:
 
     @property
     def forced(self) -> bool:
-        """True when a person asked for this URL now."""
-        return bool(self.data.get("force"))
+        """True when a person asked for this URL, and it has not been fetched since."""
+        if not self.data.get("force"):
+            return False
+        fetched = None if self.record is None else self.record.last_fetched
+        return fetched is None or fetched <= self.discovered_at()
 
     def note(self, at: float, event: str, **details: Any) -> None:
         """Add an event to the story of the URL."""
@@ -95,5 +101,5 @@ class Found:
     """Clicks from a seed to these links."""
     force: bool = False
     """Fetch them now, also if they are known: a person asked."""
-    since: datetime | None = None
-    """When the place was read; for sitemap children and the like."""
+    source: str | None = None
+    """Domain of the rule that names these links; None: each link belongs to the site of its host."""

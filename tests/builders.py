@@ -61,6 +61,7 @@ class Desk:
         self.crawler = Crawler(Spider, chosen)
         self.crawler.stats = MemoryStatsCollector(self.crawler)
         self.clock = ManualClock()
+        self._priority = 1000.0
         self.state = CrawlState(self.crawler.settings, self.crawler.stats, Arguments(**arguments))
         self.state.clock = self.clock
         self.state.started = self.clock()
@@ -85,10 +86,16 @@ class Desk:
         return entry
 
     def visit(self, url: str, kind: Kind = Kind.ARTICLE, **more: Any) -> Visit:
-        """Queue a URL, lease it, and begin the visit as the scheduler does, with the record looked up."""
-        entry = self.queue(url, kind, **more)
-        leases = self.state.frontier.lease("test", 1000, horizon=self.clock() + 1, ttl=60)
-        [lease] = [one for one in leases if one.entry.fingerprint == entry.fingerprint]
+        """Queue a URL, lease it, and begin the visit as the scheduler does, with the record looked up.
+
+        The lease goes to this URL, whatever else waits on its host.
+        """
+        self._priority += 1
+        entry = self.queue(url, kind, priority=self._priority, **more)
+        [lease] = self.state.frontier.lease(
+            "test", 1, horizon=self.clock() + 1, ttl=60, accept=lambda host: host == entry.host
+        )
+        assert lease.entry.fingerprint == entry.fingerprint
         return self.begin(lease)
 
     def begin(self, lease: Lease) -> Visit:
@@ -112,12 +119,13 @@ def make_entry(
     referrer: str | None = None,
     force: bool = False,
     text: str | None = None,
+    priority: float = 1000.0,
 ) -> Entry:
-    """Return the entry of a link; it goes before all others of its host."""
+    """Return the entry of a link that was judged by somebody else."""
     return entry_for(
         Link(url=url, where=where, text=text),
         state.rule_for(url),
-        Judgement(kind=kind, priority=1000.0, accepted=True, reason=why),
+        Judgement(kind=kind, priority=priority, accepted=True, reason=why),
         depth=depth,
         referrer=referrer,
         now=state.clock(),

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests import servers
+from tests import redisserver
 from tests.builders import Desk
 from tests.crawls import World
 from tests.mockserver import MockServer
+from tests.servers import run_mongo
 
 
 @pytest.fixture(scope="session")
 def redis_url() -> str:
     """A Redis server that all tests share; skips (in CI: fails) where there is none."""
-    return servers.redis_url()
+    return redisserver.redis_url()
 
 
 @pytest.fixture
@@ -54,3 +56,14 @@ def make_desk(tmp_path: Path) -> Iterator[Callable[..., Desk]]:
 def desk(make_desk: Callable[..., Desk]) -> Desk:
     """A desk with one site: news.test, with a feed."""
     return make_desk()
+
+
+@pytest.fixture(scope="session")
+def mongo_uri(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a MongoDB: the one of NEWSBOT_TEST_MONGO_URI, else one of the tests' own."""
+    given = os.environ.get("NEWSBOT_TEST_MONGO_URI")
+    if given:
+        yield given
+        return
+    for server in run_mongo(tmp_path_factory.mktemp("mongo")):
+        yield server.uri

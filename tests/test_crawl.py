@@ -288,3 +288,24 @@ def _until(condition, seconds=30.0):
     while not condition():
         assert time.monotonic() < end, "it did not happen"
         time.sleep(0.05)
+
+
+def test_a_feed_on_another_host_belongs_to_the_rule_that_names_it(world, site):
+    urls = [f"{HOST}/story/1", "http://elsewhere.test/story/2"]
+    for n, url in enumerate(urls):
+        site.page(url, article_html(n))
+    site.page("http://feeds.burner.test/news", feed_xml(urls), headers=XML)
+    world.rule("news.test", "domain: news.test\nfeeds: http://feeds.burner.test/news\n")
+    crawl = world.crawl()
+    assert world.urls() == [f"{HOST}/story/1"]
+    assert crawl.stat("links/rejected/offsite") == 1
+    with world.storage() as storage:
+        assert [record.source for record in storage.sources()] == ["news.test"]
+
+
+def test_items_of_a_feed_that_a_person_names_are_read_wherever_they_live(world, site, news):
+    site.page("http://elsewhere.test/story/2", article_html(42))
+    site.page("http://mix.test/all.xml", feed_xml(["http://elsewhere.test/story/2", news[0]]), headers=XML)
+    world.crawl("-a", "feeds=http://mix.test/all.xml")
+    assert world.urls() == ["http://elsewhere.test/story/2", news[0]]
+    assert "/feed.xml" not in site.seen("news.test")

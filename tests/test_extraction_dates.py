@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from newsbot.extraction.dates import Written, find_date, parse_stamp
-from newsbot.extraction.months import MONTHS, month
+from newsbot.months import MONTHS, month
 from tests.extraction_pages import TEXT, json_ld, page, read, rule
 
 

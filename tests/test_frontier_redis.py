@@ -20,8 +20,9 @@ from newsbot.errors import DataError, DataFull, DataUnavailable, SchemaError
 from newsbot.frontier.base import Added, Entry, Known
 from newsbot.frontier.redis import RedisFrontier, keys
 from newsbot.items import Kind
-from tests import servers
+from tests import redisserver
 from tests.contracts.frontier_backends import FakeClock, key_of, make_entry, name_of
+from tests.servers import free_port
 
 
 @pytest.fixture
@@ -37,13 +38,13 @@ def place(redis_url: str, tmp_path: Path) -> Iterator[dict[str, Any]]:
 
 
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[servers.RedisServer]:
+def server(tmp_path: Path) -> Iterator[redisserver.RedisServer]:
     """A server that a test may kill; what it acknowledged is in its file.
 
     With ``appendfsync everysec`` it is not always: the server postpones writing while the disk is busy.
     """
-    servers.need_redis()
-    server = servers.RedisServer(tmp_path, "--appendonly", "yes", "--appendfsync", "always")
+    redisserver.need_redis()
+    server = redisserver.RedisServer(tmp_path, "--appendonly", "yes", "--appendfsync", "always")
     server.start()
     yield server
     server.kill()
@@ -161,9 +162,9 @@ def test_the_clock_is_the_servers(place: dict[str, Any]) -> None:
 
 
 def test_redis_cluster(tmp_path: Path) -> None:
-    servers.need_redis()
-    server = servers.RedisServer(
-        tmp_path, "--cluster-enabled", "yes", "--cluster-port", str(servers.free_port())
+    redisserver.need_redis()
+    server = redisserver.RedisServer(
+        tmp_path, "--cluster-enabled", "yes", "--cluster-port", str(free_port())
     )
     server.start()
     with redis.Redis(port=server.port) as client:
@@ -211,7 +212,7 @@ def test_a_lease_whose_answer_was_lost_is_handed_back(
 
 
 def test_a_server_that_is_away_is_said_in_one_line_and_work_goes_on_when_it_is_back(
-    server: servers.RedisServer,
+    server: redisserver.RedisServer,
 ) -> None:
     url = server.url.replace("//", "//somebody:secret@")
     with redis.Redis(port=server.port) as client:
@@ -245,7 +246,7 @@ def test_a_server_that_is_away_is_said_in_one_line_and_work_goes_on_when_it_is_b
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_a_server_killed_at_any_moment_forgets_nothing_it_acknowledged(
-    server: servers.RedisServer, seed: int
+    server: redisserver.RedisServer, seed: int
 ) -> None:
     chance = random.Random(seed)
     frontier = RedisFrontier(server.url)
@@ -282,7 +283,7 @@ def _work_until_it_fails(frontier: RedisFrontier, prefix: str, added: set[str], 
                 done.add(name_of(lease.entry))
 
 
-def test_wrong_credentials_and_wrong_urls_are_one_line(server: servers.RedisServer) -> None:
+def test_wrong_credentials_and_wrong_urls_are_one_line(server: redisserver.RedisServer) -> None:
     with redis.Redis(port=server.port) as client:
         client.config_set("requirepass", "right")
     for credentials in ("", ":wrong@"):
@@ -298,7 +299,7 @@ def test_wrong_credentials_and_wrong_urls_are_one_line(server: servers.RedisServ
         RedisFrontier({"REDIS_URL": server.url, "REDIS_PARAMS": "{"})
 
 
-def test_a_full_server_is_a_data_error_and_nothing_is_half_done(server: servers.RedisServer) -> None:
+def test_a_full_server_is_a_data_error_and_nothing_is_half_done(server: redisserver.RedisServer) -> None:
     frontier = RedisFrontier(server.url)
     frontier.add([make_entry("a"), make_entry("b", host="b")])
     (lease,) = frontier.lease("o", 1, horizon=0, ttl=600)
@@ -313,7 +314,7 @@ def test_a_full_server_is_a_data_error_and_nothing_is_half_done(server: servers.
     frontier.close()
 
 
-def test_a_server_that_would_evict_is_refused(server: servers.RedisServer) -> None:
+def test_a_server_that_would_evict_is_refused(server: redisserver.RedisServer) -> None:
     with redis.Redis(port=server.port) as client:
         client.config_set("maxmemory", "100mb")
         client.config_set("maxmemory-policy", "allkeys-lru")

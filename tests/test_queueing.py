@@ -65,6 +65,11 @@ def test_the_address_stays_as_written_and_its_identity_drops_what_the_rule_drops
     assert entry.data["source"] == "news.test"
 
 
+def test_a_long_title_is_cut():
+    entry = entry_of(Link(url="https://news.test/a", where=Where.BODY, text="x" * (MAX_TITLE + 1)))
+    assert entry.data["title"] == "x" * MAX_TITLE
+
+
 @pytest.mark.parametrize("url", ["mailto:a@news.test", "/relative", "https://", "http://[1/"])
 def test_an_address_that_cannot_be_fetched_is_refused(url):
     with pytest.raises(ValueError, match=r"\w"):

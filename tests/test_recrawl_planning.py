@@ -252,3 +252,9 @@ def test_a_retry_after_is_obeyed(known: PageRecord | None, outcome: Outcome, rul
     decision = plan(known, outcome, rule, NOW)
     if outcome.failed and not outcome.gone and outcome.error != "too_young" and decision.next_due is not None:
         assert decision.next_due >= NOW + min(outcome.retry_after or 0.0, LONGEST_RETRY_AFTER)
+
+
+def test_an_article_is_looked_at_again_in_its_first_week_only() -> None:
+    outcome = Outcome(kind=Kind.ARTICLE, status=200, is_article=True)
+    assert rest(after(outcome, first_seen=NOW - 6 * DAY)) == DAY
+    assert after(outcome, first_seen=NOW - 8 * DAY).next_due is None

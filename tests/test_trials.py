@@ -70,6 +70,13 @@ def test_memory_is_bounded(pairs):
             assert lists.may_try(domain, f"https://{domain}.test/{path}")
 
 
+def test_what_is_known_of_a_shape_is_not_forgotten_for_a_second_look(monkeypatch):
+    monkeypatch.setattr(trials, "MAX_SHAPES", 1)
+    lists = ListTrials()
+    lists.may_try("a.test", day(1))
+    assert not lists.may_try("a.test", day(2))
+
+
 @pytest.mark.parametrize(
     ("url", "page", "belongs"),
     [

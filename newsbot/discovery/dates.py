@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 
+from newsbot.months import month
+
 EARLIEST = datetime(1990, 1, 1, tzinfo=UTC)
 """Nothing on the web is older; such dates are defaults (1900, 1970) or faults."""
 AHEAD = timedelta(days=1)
@@ -16,27 +18,6 @@ AHEAD = timedelta(days=1)
 
 _MAX_LENGTH = 100
 
-_MONTHS = {
-    name: number
-    for number, names in enumerate(
-        (
-            "jan янв січ ene gen sty oca",
-            "feb фев лют fév fev lut şub",
-            "mar мар бер mär mrz maa",
-            "apr апр кві avr abr kwi nis",
-            "may мая май тра mai mag maj mei",
-            "jun июн чер juin giu cze haz",
-            "jul июл лип juil lug lip tem",
-            "aug авг сер aoû aou ago sie ağu",
-            "sep сен вер set wrz eyl",
-            "oct окт жов okt ott out paź eki",
-            "nov ноя лис lis kas",
-            "dec дек гру dez dic déc gru ara",
-        ),
-        start=1,
-    )
-    for name in names.split()
-}
 _HOURS = {
     "ut": 0.0, "utc": 0.0, "gmt": 0.0, "z": 0.0, "wet": 0.0, "west": 1.0, "bst": 1.0, "cet": 1.0, "met": 1.0,
     "mez": 1.0, "cest": 2.0, "mest": 2.0, "mesz": 2.0, "eet": 2.0, "eest": 3.0, "msk": 3.0, "мск": 3.0,
@@ -146,7 +127,7 @@ def _month(part: dict[str, str | None]) -> int:
     if name is None:
         return int(part.get("month") or 1)
     name = name.lower()
-    number = _MONTHS.get(name[:4]) or _MONTHS.get(name[:3])
+    number = month(name) or month(name[:3])
     if number is None:
         raise ValueError(f"unknown month {name!r}")
     return number

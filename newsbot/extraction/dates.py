@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 
-from newsbot.extraction.months import month
 from newsbot.items import Precision
+from newsbot.months import month
 
 EARLIEST = datetime(1990, 1, 1, tzinfo=UTC)
 """Earlier times are defaults or faults of a page (1900, 1970)."""

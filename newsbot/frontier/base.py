@@ -81,7 +81,7 @@ class Outlook:
     """When something can be leased (may lie in the past: at once); None: nothing is pending."""
     pending: int
     leased: int
-    """Leases out now, over all owners."""
+    """Leases out now within the same bounds, over all owners."""
 
 
 class Frontier(Protocol):
@@ -143,8 +143,11 @@ class Frontier(Protocol):
         """Heartbeat: all leases of ``owner`` now end ``ttl`` seconds from now; how many."""
 
     # --- politeness
-    def set_politeness(self, host: str, *, delay: float, concurrency: int) -> None:
-        """Set what one turn of the host's clock lasts (seconds) and how many leases it may have out."""
+    def set_politeness(self, host: str, *, delay: float, concurrency: int, at_least: bool = False) -> None:
+        """Set what one turn of the host's clock lasts (seconds) and how many leases it may have out.
+
+        With ``at_least`` a known host never becomes faster by it: another worker may know better.
+        """
 
     def back_off(self, host: str, seconds: float) -> None:
         """Let the host rest: its clock does not strike before ``seconds`` from now. Never shortens."""

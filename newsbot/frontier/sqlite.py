@@ -61,6 +61,13 @@ ON CONFLICT (host) DO UPDATE SET delay = excluded.delay, concurrency = excluded.
     next_turn = max(next_turn, coalesce(last_turn + excluded.delay, next_turn))
 WHERE delay <> excluded.delay OR concurrency <> excluded.concurrency
 """
+_SLOW_DOWN = """
+INSERT INTO frontier_hosts (host, delay, concurrency) VALUES (?, ?, ?)
+ON CONFLICT (host) DO UPDATE SET delay = max(delay, excluded.delay),
+    concurrency = min(concurrency, excluded.concurrency),
+    next_turn = max(next_turn, coalesce(last_turn + max(delay, excluded.delay), next_turn))
+WHERE delay < excluded.delay OR concurrency > excluded.concurrency
+"""
 _BACK_OFF = """
 INSERT INTO frontier_hosts (host, next_turn) VALUES (?, ?)
 ON CONFLICT (host) DO UPDATE SET next_turn = max(next_turn, excluded.next_turn)
@@ -166,8 +173,10 @@ class SqliteFrontier:
             return db.execute(_EXTEND, (self._clock() + ttl, owner)).rowcount
 
     # --- politeness
-    def set_politeness(self, host: str, *, delay: float, concurrency: int) -> None:
+    def set_politeness(self, host: str, *, delay: float, concurrency: int, at_least: bool = False) -> None:
         """Set one turn of the host's clock (seconds) and how many leases it may have out.
+
+        With ``at_least`` a known host never becomes faster by it.
 
         A longer delay holds from the last turn on. Raises ``ValueError`` for a delay below 0 or a
         concurrency below 1.
@@ -175,7 +184,7 @@ class SqliteFrontier:
         if not delay >= 0 or concurrency < 1:
             raise ValueError(f"{host}: delay {delay} and concurrency {concurrency} must be at least 0 and 1")
         with self._writing() as db:
-            db.execute(_SET_POLITENESS, (host, delay, concurrency))
+            db.execute(_SLOW_DOWN if at_least else _SET_POLITENESS, (host, delay, concurrency))
 
     def back_off(self, host: str, seconds: float) -> None:
         """Let the host rest for ``seconds`` from now. Never shortens."""

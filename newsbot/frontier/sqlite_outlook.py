@@ -21,7 +21,10 @@ SELECT host, count(*) AS urls, min(at) AS ends FROM frontier_urls
 WHERE state = 'held' AND at IS NOT NULL AND due <= ? GROUP BY host
 """
 
-_LIVE_LEASES = "SELECT count(*) FROM frontier_urls WHERE state = 'leased' AND at > ?"
+_LIVE_LEASES = """
+SELECT host, count(*) AS urls FROM frontier_urls
+WHERE state = 'leased' AND at > ? AND due <= ? GROUP BY host
+"""
 _DEADLINES = "SELECT host, min(at) FROM frontier_urls WHERE state = 'leased' AND at IS NOT NULL GROUP BY host"
 
 _FREE = """
@@ -69,7 +72,7 @@ def look_ahead(
     return Outlook(
         next_at=now if overdue else min(_openings(present, held), default=None),
         pending=sum(row["urls"] for row, _ in overdue + held) + _count_ready(present),
-        leased=db.execute(_LIVE_LEASES, (now,)).fetchone()[0],
+        leased=sum(row["urls"] for row, _ in present.with_hosts(db.execute(_LIVE_LEASES, (now, horizon)))),
     )
 
 

@@ -10,8 +10,9 @@ from scrapy.crawler import Crawler
 from scrapy.http import Request, Response
 
 from newsbot.causes import cause_of
-from newsbot.crawlstate import CrawlState
+from newsbot.crawlstate import MAX_HOSTS, CrawlState
 from newsbot.recrawl import parse_retry_after
+from newsbot.urls import host_key
 from newsbot.visit import META_KEY, Visit
 
 SLOW_DOWN = (429, 503)
@@ -38,26 +39,30 @@ class PolitenessMiddleware:
         visit: Visit | None = request.meta.get(META_KEY)
         if visit is None:
             return response
+        host = host_key(request.url)
         if response.status not in SLOW_DOWN:
-            self._faults.pop(visit.lease.entry.host, None)
+            self._faults.pop(host, None)
             return response
         state = CrawlState.of(self.crawler)
         header = (response.headers.get("Retry-After") or b"").decode("latin-1")
         asked = parse_retry_after(header, state.clock())
         visit.outcome.retry_after = None if asked is None else min(asked, MAX_RETRY_AFTER)
-        self._rest(visit, state, visit.outcome.retry_after)
+        self._rest(host, visit, state)
         return response
 
     def process_exception(self, request: Request, exception: Exception) -> None:
         """Rest the host when it could not be reached."""
         visit: Visit | None = request.meta.get(META_KEY)
         if visit is not None and cause_of(exception) in HOST_FAULTS:
-            self._rest(visit, CrawlState.of(self.crawler), None)
+            self._rest(host_key(request.url), visit, CrawlState.of(self.crawler))
 
-    def _rest(self, visit: Visit, state: CrawlState, asked: float | None) -> None:
-        host = visit.lease.entry.host
+    def _rest(self, host: str, visit: Visit, state: CrawlState) -> None:
+        """Rest the host that answered or failed: after a redirect not the one that was leased."""
+        if len(self._faults) >= MAX_HOSTS:
+            self._faults.clear()
         faults = self._faults[host] = self._faults.get(host, 0) + 1
-        pause = asked if asked is not None else min(FIRST_PAUSE * 2 ** (faults - 1), LONGEST_PAUSE)
+        asked = visit.outcome.retry_after
+        pause = asked if asked is not None else min(FIRST_PAUSE * 2.0 ** min(faults - 1, 30), LONGEST_PAUSE)
         state.frontier.back_off(host, pause)
         state.count("backed_off")
-        visit.note(state.clock(), "host_rests", seconds=round(pause, 1))
+        visit.note(state.clock(), "host_rests", host=host, seconds=round(pause, 1))

@@ -11,6 +11,8 @@ from scrapy.http import Request, Response
 from newsbot.aliases import alias_of, is_taken
 from newsbot.causes import Ignored
 from newsbot.crawlstate import CrawlState
+from newsbot.queueing import without_user
+from newsbot.rules.match import classify
 from newsbot.urls import canonicalize, fingerprint
 from newsbot.visit import META_KEY, Visit
 
@@ -36,7 +38,13 @@ class RedirectMiddleware(redirect.RedirectMiddleware):
             result = super().process_response(request, response)
         except IgnoreRequest as error:
             raise Ignored("redirects", "too many redirects in a row") from error
-        if visit is None or not isinstance(result, Request):
+        except ValueError as error:
+            raise Ignored("bad_url", f"redirects to what is no address: {error}") from error
+        if not isinstance(result, Request):
+            return result
+        if "@" in result.url:
+            result = result.replace(url=without_user(result.url))
+        if visit is None:
             return result
         self._check_target(visit, request, result)
         visit.hops.append(request.url)
@@ -55,6 +63,11 @@ class RedirectMiddleware(redirect.RedirectMiddleware):
         if here == visit.lease.entry.fingerprint or visit.kind.is_source or visit.forced:
             return
         state = CrawlState.of(self.crawler)
+        rule = state.rule_for(target.url)
+        if state.rules.get(rule.domain) is not None:
+            visit.rule = rule  # an article belongs to the site that publishes it
+        if classify(visit.rule, canonical).denied:
+            raise Ignored("denied", f"redirects to what the site's rule denies: {canonical}")
         if is_taken(state, here):
             raise Ignored("redirect_known", f"redirects to a known page: {canonical}")
         # nobody else needs to fetch it; should this visit die, its own lease brings both back

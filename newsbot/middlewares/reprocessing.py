@@ -36,6 +36,9 @@ class ReprocessingMiddleware:
         visit: Visit | None = request.meta.get(META_KEY)
         if visit is None or visit.hops:  # robots.txt, or a later hop of a visit that was let through
             return
+        if visit.rule.domain in self.state.limited:
+            visit.hand_back = True
+            raise Ignored("limit", "this crawl has all that it may take of the site")
         entry = visit.lease.entry
         visit.record = self.state.storage.pages([entry.fingerprint]).get(entry.fingerprint)
         now = self.state.clock()
@@ -45,6 +48,10 @@ class ReprocessingMiddleware:
             self.state.count("gated")
             visit.page["next_due"] = decision.until
             raise Ignored("too_young", decision.reason)
+        kept_as = None if visit.record is None else visit.record.kind
+        visit.anew = visit.kind.is_source and (self.state.arguments.narrows or kept_as is not visit.kind)
+        if visit.anew:
+            return
         for name, value in decision.headers.items():
             request.headers.setdefault(name, value)
 

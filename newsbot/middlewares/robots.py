@@ -16,7 +16,7 @@ from scrapy.exceptions import NotConfigured
 from scrapy.http import Request, Response
 from scrapy.http.request import NO_CALLBACK
 
-from newsbot.causes import Ignored
+from newsbot.causes import Ignored, cause_of
 from newsbot.crawlstate import CrawlState
 from newsbot.discovery.autodiscovery import from_robots
 from newsbot.rules.schema import Rule
@@ -63,6 +63,8 @@ class RobotsMiddleware:
         if request.meta.get("dont_obey_robotstxt"):
             return
         robots = await self._robots(request)
+        if robots.parser is not None and robots.parser.crawl_delay(self.agent) is not None:
+            self._set_pace(robots, request)  # each time: another worker may know the host's rule only
         if robots.fault is not None:
             raise Ignored(robots.fault, f"left alone for now, robots.txt gave: {robots.text}")
         if robots.parser is not None and not robots.parser.can_fetch(request.url, self.agent):
@@ -72,7 +74,7 @@ class RobotsMiddleware:
         parts = urlsplit(request.url)
         origin = f"{parts.scheme}://{parts.netloc}"
         known = self._asked.get(origin)
-        if known is not None and known.done() and known.result().expires < self._state.clock():
+        if known is not None and known.done() and self._is_over(known):
             known = None
         if known is None:
             if len(self._asked) >= MAX_KNOWN:
@@ -81,6 +83,11 @@ class RobotsMiddleware:
             self._asked[origin] = known
         # shield: a request that is cancelled must not take the answer away from the others
         return await asyncio.shield(known)
+
+    def _is_over(self, told: asyncio.Future[Robots]) -> bool:
+        """Return True for an answer that is too old, or that a fault of ours kept from us."""
+        faulty = told.cancelled() or told.exception() is not None
+        return faulty or told.result().expires < self._state.clock()
 
     @property
     def _state(self) -> CrawlState:
@@ -98,14 +105,18 @@ class RobotsMiddleware:
         try:
             response = await engine.download_async(question)
         except Exception as error:  # noqa: BLE001  (whatever keeps robots.txt from us closes the site)
+            if cause_of(error) == "redirects":  # RFC 9309, 2.3.1.2: after five hops as good as none
+                return Robots(self._state.clock() + KEEP_SECONDS)
             self._state.count("robots/unreachable")
             return self._closed("robots_unreachable", f"{type(error).__name__}: {error}")
         if response.status >= 500 or response.status == 429:
             self._state.count("robots/unreachable")
             return self._closed("robots_failing", f"status {response.status}")
         robots = self._read(response)
+        self._set_pace(robots, request)
+        self._count_turn(origin)
         visit: Visit | None = request.meta.get(META_KEY)
-        if visit is not None and response.status < 300:
+        if visit is not None and robots.parser is not None:
             self._use(robots, visit.rule, origin, visit)
         return robots
 
@@ -120,14 +131,28 @@ class RobotsMiddleware:
         text = response.body[:MAX_BYTES].decode("utf-8-sig", errors="ignore")
         return Robots(expires, Protego.parse(text), text)
 
+    def _set_pace(self, robots: Robots, request: Request) -> None:
+        """Tell the frontier what the host may be asked: as its rule says, or less by its Crawl-delay."""
+        host, state = host_key(request.url), self._state
+        rule = state.rule_for(request.url)
+        wanted = None if robots.parser is None else robots.parser.crawl_delay(self.agent)
+        delay, concurrency = min(float(wanted or 0.0), self.delay_cap), 1
+        if delay > rule.delay:
+            if len(state.crawl_delays) >= MAX_KNOWN:
+                state.crawl_delays.clear()
+            state.crawl_delays[host] = delay
+        else:
+            delay, concurrency = rule.delay, rule.concurrency
+        state.frontier.set_politeness(host, delay=delay, concurrency=concurrency)
+
+    def _count_turn(self, origin: str) -> None:
+        """Let the pause before the host's next page begin now: the page that asked goes out now."""
+        host = host_key(origin)
+        delay = self._state.delay_of(host)
+        if delay > 0:
+            self._state.frontier.back_off(host, delay)
+
     def _use(self, robots: Robots, rule: Rule, origin: str, visit: Visit) -> None:
-        assert robots.parser is not None
-        wanted = robots.parser.crawl_delay(self.agent)
-        if wanted is not None:
-            delay = max(rule.delay, min(float(wanted), self.delay_cap))
-            self._state.frontier.set_politeness(
-                host_key(origin), delay=delay, concurrency=1 if delay > rule.delay else rule.concurrency
-            )
         chosen = self._state.arguments.follow or rule.follow or ()
         if not rule.has_sources or ("sitemaps" in chosen and not rule.sitemaps):
             links = tuple(from_robots(robots.text, f"{origin}/robots.txt"))

@@ -9,8 +9,12 @@ from scrapy.exceptions import DropItem
 
 from newsbot.crawlstate import CrawlState
 from newsbot.dedup.exact import text_key
+from newsbot.dedup.minhash import signature, similarity
 from newsbot.items import Article
-from newsbot.urls import fingerprint
+from newsbot.urls import canonicalize, fingerprint
+
+ANOTHER_TEXT = 0.3
+"""Similarity below which two texts cannot be versions of one article."""
 
 
 class ExactDuplicatePipeline:
@@ -31,6 +35,7 @@ class ExactDuplicatePipeline:
         state = CrawlState.of(self.crawler)
         with state.timed("dedup_exact"):
             item.content_hash = text_key(item.text)
+            _doubt_canonical(state, item)
             owner = state.storage.text_owner(item.source, item.content_hash)
             if owner is not None and fingerprint(owner) != fingerprint(item.canonical_url):
                 state.storage.store(item)  # records this address beside the owner's
@@ -44,6 +49,22 @@ class ExactDuplicatePipeline:
                     state.count("duplicates/url")
                     raise DropItem("unchanged")
         return item
+
+
+def _doubt_canonical(state: CrawlState, item: Article) -> None:
+    """Keep an article under its own address if the canonical one that it names holds quite another text.
+
+    Some templates name the same address on every page; each article would replace the one before.
+    """
+    own = canonicalize(item.url)
+    if fingerprint(own) == fingerprint(item.canonical_url):
+        return
+    kept = state.storage.article(item.canonical_url)
+    if kept is None or kept.content_hash == item.content_hash or kept.url == item.url:
+        return
+    if similarity(signature(kept.text), signature(item.text)) < ANOTHER_TEXT:
+        state.count("canonical_doubted")
+        item.canonical_url = own
 
 
 def _is_same(kept: Article, new: Article) -> bool:

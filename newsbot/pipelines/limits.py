@@ -33,6 +33,7 @@ class LimitsPipeline:
             raise NotConfigured
         self.crawler = crawler
         self._taken: dict[str, int] = {}
+        """Places taken by site, also by articles that may still be dropped."""
         self._under_way: set[int] = set()
         """Articles that have a place and are not stored yet; one dropped before this pipeline has none."""
         self._closing: asyncio.Future[None] | None = None
@@ -61,7 +62,16 @@ class LimitsPipeline:
         return item
 
     def _kept(self, item: Any, **_: Any) -> None:
-        self._under_way.discard(id(item))
+        """End with the last article wanted, instead of looking for one more."""
+        if id(item) not in self._under_way:
+            return
+        self._under_way.remove(id(item))
+        if self._under_way:
+            return  # one of them may still be dropped and give its place back
+        if self.per_site is not None and self._taken[item.source] >= self.per_site:
+            CrawlState.of(self.crawler).limited.add(item.source)
+        if self.in_all is not None and sum(self._taken.values()) >= self.in_all:
+            self._close()
 
     def _given_back(self, item: Any, **_: Any) -> None:
         if id(item) in self._under_way:

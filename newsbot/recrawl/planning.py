@@ -30,7 +30,7 @@ GIVE_UP_AFTER: Final = 10
 MISSING_TOO_EARLY: Final = HOUR
 """Feeds announce pages before every server has them: the second look at one never seen."""
 
-FINAL_CAUSES = frozenset({"robots", "private_address", "scheme", "bad_url", "too_large", "ignored"})
+FINAL_CAUSES = frozenset({"robots", "denied", "private_address", "scheme", "bad_url", "too_large", "ignored"})
 """Causes that asking again does not cure."""
 
 

@@ -15,6 +15,8 @@ from newsbot.rules.schema import Rule
 DEFAULT_SOURCE_INTERVAL = 1800.0
 """Seconds; for sources whose rule gives no interval."""
 
+WATCH_ARTICLES = 7 * 86400.0
+"""Seconds for which an article is looked at again for edits, from when it was first heard of."""
 GONE_STATUSES = (404, 410)
 
 
@@ -79,17 +81,26 @@ class Policy(Protocol):
 
 
 class FixedIntervals:
-    """The rule's interval for the kind. Absent or 0: sources by the default, other pages never again."""
+    """The rule's interval for the kind. Absent or 0: sources by the default, other pages never again.
+
+    Articles are edited in their first days: after :data:`WATCH_ARTICLES` they rest for good.
+    """
 
     def interval(
         self,
-        record: PageRecord | None,  # noqa: ARG002  (the protocol's signature)
+        record: PageRecord | None,
         outcome: Outcome,
         rule: Rule,
-        now: float,  # noqa: ARG002
+        now: float,
     ) -> float | None:
         """Return the rule's interval in seconds; see the class."""
         seconds = rule.interval.get(outcome.seen_as) or None
+        if outcome.seen_as is Kind.ARTICLE and record is not None and _is_old(record, now):
+            return None
         if seconds is None and outcome.kind.is_source:
             return DEFAULT_SOURCE_INTERVAL
         return seconds
+
+
+def _is_old(record: PageRecord, now: float) -> bool:
+    return 0.0 < record.first_seen < now - WATCH_ARTICLES

@@ -45,6 +45,11 @@ class Arguments:
         """True when the crawl was told what to fetch, instead of all sites of the rules."""
         return bool(self.urls or self.feeds)
 
+    @property
+    def narrows(self) -> bool:
+        """True when sources are read otherwise than a plain crawl reads them: other dates, other links."""
+        return bool(self.since or self.until or self.follow)
+
 
 HELP = {
     "sites": "domains of rule files, comma separated: sites=lenta.ru,bbc.com",

@@ -67,5 +67,5 @@ class NewsSpider(Spider):
             cause = "private_address"
         visit.outcome.error = cause
         visit.note(state.clock(), "no_page", cause=cause, text=str(failure.value)[:200])
-        if cause not in ("too_young", "redirect_known"):
+        if cause not in ("too_young", "redirect_known", "limit"):
             state.count_error(visit.rule.domain, cause)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator
 from datetime import UTC, tzinfo
 from zoneinfo import ZoneInfo
@@ -18,11 +19,13 @@ from newsbot.discovery.autodiscovery import find_sections, find_sources
 from newsbot.discovery.errors import FeedError, SitemapError
 from newsbot.discovery.feeds import parse_feed
 from newsbot.discovery.sections import find_links
-from newsbot.discovery.sitemaps import parse_sitemap
+from newsbot.discovery.sitemaps import Sitemap, parse_sitemap
 from newsbot.errors import NotAnArticle
 from newsbot.extraction import parse_html, read_page
 from newsbot.intake import follows
 from newsbot.items import Article, Kind, Link, Where
+from newsbot.recrawl.planning import LONGEST_SOURCE_REST
+from newsbot.urls import canonicalize, fingerprint
 from newsbot.visit import Found, Visit
 
 
@@ -43,19 +46,29 @@ def read_response(state: CrawlState, response: Response, visit: Visit) -> Iterat
         return
     digest = hashlib.blake2b(response.body, digest_size=16).hexdigest()
     visit.page["content_hash"] = digest
-    if visit.kind.is_source and visit.record is not None and visit.record.content_hash == digest:
+    if visit.kind.is_source and not visit.anew and _hash_before(visit) == digest:
         visit.outcome.changed = False
         _unchanged(state, visit)
         return
-    visit.outcome.changed = visit.record is None or visit.record.content_hash != digest
+    if visit.kind.is_source and state.arguments.narrows:
+        # what this crawl leaves out is still new to the next one: it must not find the source unchanged
+        visit.page.update(content_hash=None, etag=None, last_modified=None)
+    visit.outcome.changed = _hash_before(visit) != digest
     readers = {Kind.FEED: _read_feed, Kind.SITEMAP: _read_sitemap, Kind.SECTION: _read_section}
     reader = readers.get(visit.kind, _read_article)
     yield from reader(state, response, visit)
 
 
+def _hash_before(visit: Visit) -> str | None:
+    return None if visit.record is None else visit.record.content_hash
+
+
 def _unchanged(state: CrawlState, visit: Visit) -> None:
     state.count("unchanged")
     state.count_site(visit.rule.domain, "unchanged")
+    if visit.kind is Kind.SITEMAP and visit.data.get("where") == Where.SITEMAP:
+        # its index says when it is newer; most parts of an archive never are
+        visit.page["next_due"] = state.clock() + LONGEST_SOURCE_REST
 
 
 def _zone(visit: Visit) -> tzinfo:
@@ -98,11 +111,27 @@ def _read_sitemap(state: CrawlState, response: Response, visit: Visit) -> Iterat
     depth = visit.lease.entry.depth
     yield Found(links=tuple(sitemap.links), referrer=response.url, depth=depth + 1)
     if depth < visit.rule.max_depth:
-        children = tuple(
-            Link(url=child.url, where=Where.SITEMAP, kind=Kind.SITEMAP, modified_at=child.lastmod)
-            for child in sitemap.children
-        )
-        yield Found(links=children, referrer=response.url, depth=depth + 1)
+        yield from _children(state, sitemap, response, visit)
+
+
+def _children(state: CrawlState, sitemap: Sitemap, response: Response, visit: Visit) -> Iterator[Found]:
+    """Yield the sitemaps of an index; those that it calls newer than our last look are due now."""
+    keys = {
+        child.url: fingerprint(canonicalize(child.url, visit.rule.drop_query)) for child in sitemap.children
+    }
+    pages = state.storage.pages(list(keys.values()))
+    known: list[Link] = []
+    newer: list[Link] = []
+    for child in sitemap.children:
+        page = pages.get(keys[child.url])
+        seen = None if page is None else page.last_fetched
+        is_newer = seen is not None and child.lastmod is not None and child.lastmod.timestamp() > seen
+        link = Link(url=child.url, where=Where.SITEMAP, kind=Kind.SITEMAP, modified_at=child.lastmod)
+        (newer if is_newer else known).append(link)
+    depth = visit.lease.entry.depth + 1
+    yield Found(links=tuple(known), referrer=response.url, depth=depth)
+    if newer:
+        yield Found(links=tuple(newer), referrer=response.url, depth=depth, force=True)
 
 
 # --- pages
@@ -137,6 +166,9 @@ def _read_article(state: CrawlState, response: Response, visit: Visit) -> Iterat
     domain = visit.rule.domain
     state.count("pages")
     state.count_site(domain, "pages")
+    if not looks_like_html(response.body, _content_type(response)):
+        _no_article(state, visit, "not_html")
+        return
     tree = _parse(state, response, visit)
     if tree is None:
         return
@@ -149,9 +181,7 @@ def _read_article(state: CrawlState, response: Response, visit: Visit) -> Iterat
                 response.body, response.url, rule=visit.rule, hint=visit.hint(), tree=tree, now=state.now()
             )
     except NotAnArticle as error:
-        visit.outcome.is_article = False
-        visit.note(state.clock(), "not_an_article", reason=error.reason)
-        state.count(f"not_article/{error.reason}")
+        _no_article(state, visit, error.reason)
     else:
         visit.outcome.is_article = True
         visit.page["canonical_url"] = article.canonical_url
@@ -162,3 +192,30 @@ def _read_article(state: CrawlState, response: Response, visit: Visit) -> Iterat
         yield article
     if links is not None:
         yield links
+
+
+def _no_article(state: CrawlState, visit: Visit, reason: str) -> None:
+    visit.outcome.is_article = False
+    visit.note(state.clock(), "not_an_article", reason=reason)
+    state.count(f"not_article/{reason}")
+
+
+def looks_like_html(body: bytes, content_type: str) -> bool:
+    """Return False for JSON, feeds, sitemaps and plain text: parsed as HTML they would look like prose.
+
+    What the server calls it counts only where the first bytes say nothing.
+    """
+    head = body[:_HEAD].lstrip(b"\xef\xbb\xbf \t\r\n")
+    if _TAG.search(head):
+        return not _OTHER_ROOT.search(head) or b"<html" in head.lower()
+    return not head.startswith((b"{", b"[")) and not content_type.lower().startswith(_NO_HTML)
+
+
+_HEAD = 2048
+_TAG = re.compile(rb"<[a-z!?]", re.IGNORECASE)
+_OTHER_ROOT = re.compile(
+    rb"^(?:<\?.{0,300}?\?>|<!--.{0,500}?-->|<!DOCTYPE.{0,300}?>|\s){0,20}+"
+    rb"<(?:\w{1,20}:)?(?:rss|rdf|feed|urlset|sitemapindex|opml)[\s>]",
+    re.IGNORECASE | re.DOTALL,
+)
+_NO_HTML = ("application/json", "application/ld+json", "application/feed+json", "text/plain", "text/csv")

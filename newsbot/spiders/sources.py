@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from newsbot.crawlstate import CrawlState
+from newsbot.discovery.shape import probability
+from newsbot.discovery.traps import is_archive, is_pagination
 from newsbot.items import Kind, Link, Where
+from newsbot.ranking import THRESHOLD, article_odds
 from newsbot.rules.match import classify
 from newsbot.rules.schema import Rule
+from newsbot.urls import canonicalize
 from newsbot.visit import Found
 
 
@@ -15,7 +19,7 @@ def sources(state: CrawlState) -> Iterator[Found]:
     """Yield the links to begin with: of each selected rule, then those of the arguments."""
     for rule in state.selected_rules():
         links = tuple(_of_rule(rule, state.arguments.follow))
-        yield Found(links=links, referrer=None, depth=0)
+        yield Found(links=links, referrer=None, depth=0, source=rule.domain)
     asked = tuple(_of_arguments(state))
     if asked:
         yield Found(links=asked, referrer=None, depth=0, force=True)
@@ -43,8 +47,14 @@ def _of_arguments(state: CrawlState) -> Iterator[Link]:
 
 
 def _kind_of(state: CrawlState, url: str) -> Kind:
-    match = classify(state.rule_for(url), url)
+    """Return what a person most likely means: what the rule says, else what the address looks like."""
+    rule = state.rule_for(url)
+    canonical = canonicalize(url, rule.drop_query)
+    match = classify(rule, canonical)
     if match.kind is not None:
         return match.kind
-    path = url.split("://", 1)[-1].partition("/")[2]
-    return Kind.SECTION if not path or path.endswith("/") else Kind.ARTICLE
+    path = canonical.split("://", 1)[-1].partition("/")[2]
+    if not path or is_pagination(canonical) or is_archive(canonical):
+        return Kind.SECTION
+    odds = article_odds(Link(url=url, where=Where.ARGUMENT), canonical)
+    return Kind.SECTION if path.endswith("/") and probability(odds) < THRESHOLD else Kind.ARTICLE

@@ -12,10 +12,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
+from newsbot.items import PageRecord
 from newsbot.storage.base import MAX_REFERRERS
+from newsbot.storage.records import clean
 
 _BYTES = 128
 _BITS = 8 * _BYTES
+
+
+def bit_of(url: str) -> int:
+    """Return which bit of the bitmap stands for a referrer."""
+    return int.from_bytes(blake2b(url.encode("utf-8", "replace"), digest_size=4).digest(), "big") % _BITS
 
 
 @dataclass(slots=True)
@@ -42,12 +49,25 @@ class Referrers:
         return changed
 
     def _mark(self, url: str) -> bool:
-        bit = int.from_bytes(blake2b(url.encode("utf-8", "replace"), digest_size=4).digest(), "big") % _BITS
+        bit = bit_of(url)
         bitmap = int.from_bytes(self.bitmap, "big")
         if bitmap >> bit & 1:
             return False
         bitmap |= 1 << bit
         self.bitmap = bitmap.to_bytes(_BYTES, "big")
-        clear = max(1, _BITS - bitmap.bit_count())
-        self.count = max(self.count, MAX_REFERRERS + round(-_BITS * math.log(clear / _BITS)))
+        self.count = max(self.count, MAX_REFERRERS + estimate(bitmap))
         return True
+
+
+def estimate(bitmap: int) -> int:
+    """Return how many referrers have set the bits of ``bitmap``."""
+    clear = max(1, _BITS - bitmap.bit_count())
+    return round(-_BITS * math.log(clear / _BITS))
+
+
+def referrers_of(page: PageRecord) -> Referrers:
+    """Return the referrers that a record gives."""
+    referrers = Referrers()
+    referrers.add(map(clean, page.referrers))
+    referrers.count = max(referrers.count, page.referrer_count)
+    return referrers

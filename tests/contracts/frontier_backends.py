@@ -14,7 +14,7 @@ from newsbot.frontier.base import Entry, Frontier
 from newsbot.frontier.redis import RedisFrontier
 from newsbot.frontier.sqlite import SqliteFrontier
 from newsbot.items import Kind
-from tests import servers
+from tests import redisserver
 
 
 class FakeClock:
@@ -52,7 +52,7 @@ def open_redis(folder: Path, clock: Clock) -> Frontier:
     if not note.exists():
         note.write_text(f"test-{secrets.token_hex(8)}")
     return RedisFrontier(
-        servers.redis_url(), namespace=note.read_text(), clock=None if clock is system_clock else clock
+        redisserver.redis_url(), namespace=note.read_text(), clock=None if clock is system_clock else clock
     )
 
 

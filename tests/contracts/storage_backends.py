@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+from pymongo import MongoClient
 
 from newsbot.storage.base import Storage
+from newsbot.storage.mongo import MongoStorage
 from newsbot.storage.sqlite import SqliteStorage
 
 
@@ -16,13 +20,31 @@ class Place:
 
     backend: str
     folder: Path
+    uri: str = ""
+    """The address of the server, for those that need one."""
 
     def open(self) -> Storage:
-        return BACKENDS[self.backend](self.folder)
+        return BACKENDS[self.backend](self)
 
 
-def open_sqlite(folder: Path) -> Storage:
-    return SqliteStorage(folder / "newsbot.db")
+MONGO_DATABASE = "newsbot_test_contracts"
 
 
-BACKENDS: dict[str, Callable[[Path], Storage]] = {"sqlite": open_sqlite}
+def open_sqlite(place: Place) -> Storage:
+    return SqliteStorage(place.folder / "newsbot.db")
+
+
+def open_mongo(place: Place) -> Storage:
+    return MongoStorage(place.uri, database=MONGO_DATABASE)
+
+
+def empty_mongo(uri: str) -> None:
+    """Take out all documents: making new collections for each test takes ten times as long."""
+    with MongoClient[dict[str, Any]](uri) as client:
+        database = client[MONGO_DATABASE]
+        for name in database.list_collection_names():
+            if name != "schema":
+                database[name].delete_many({})
+
+
+BACKENDS: dict[str, Callable[[Place], Storage]] = {"sqlite": open_sqlite, "mongo": open_mongo}

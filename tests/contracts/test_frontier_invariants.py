@@ -203,7 +203,12 @@ class FrontierMachine(RuleBasedStateMachine):
             item for item in self.model.within(horizon) if accepted is None or item.entry.host in accepted
         ]
         assert outlook.pending == len(pending)
-        assert outlook.leased == sum(item.state == "leased" for item in self.model.items.values())
+        assert outlook.leased == sum(
+            item.state == "leased"
+            and item.due <= horizon
+            and (accepted is None or item.entry.host in accepted)
+            for item in self.model.items.values()
+        )
         if not pending:
             assert outlook.next_at is None
             return

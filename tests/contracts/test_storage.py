@@ -23,13 +23,17 @@ from newsbot.storage.base import (
     Stored,
     Verdict,
 )
-from tests.contracts.storage_backends import BACKENDS, Place
+from tests.contracts.storage_backends import BACKENDS, Place, empty_mongo
 from tests.contracts.storage_samples import NOON, make_article, make_page
 
 
 @pytest.fixture(params=sorted(BACKENDS))
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
-    return Place(request.param, tmp_path)
+    if request.param == "sqlite":
+        return Place("sqlite", tmp_path)
+    uri = request.getfixturevalue("mongo_uri")
+    empty_mongo(uri)
+    return Place(request.param, tmp_path, uri)
 
 
 @pytest.fixture

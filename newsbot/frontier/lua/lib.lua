@@ -13,7 +13,7 @@
 --   KEYS[9]  leases   ZSET  fingerprint by deadline
 --   KEYS[10] holders  HASH  fingerprint -> token (16 bytes) owner
 --   KEYS[11] owned    ZSET  score 0; owner NUL fingerprint
---   KEYS[12] out      ZSET  score 0; host NUL deadline fingerprint: the first of a host ends first
+--   KEYS[12] out      ZSET  score 0; host NUL deadline due fingerprint: the first of a host ends first
 --   KEYS[13] hosts    HASH  host -> politeness and counters (see put_hosts)
 --   KEYS[14] turns    ZSET  hosts with something ready and room for a lease, by next turn
 --   KEYS[15] full     ZSET  hosts with something ready and no room, by next turn
@@ -151,7 +151,7 @@ local function held_as(fingerprint, record)
 end
 
 local function out_as(fingerprint, record)
-  return record.host .. '\0' .. sortable(record.at) .. fingerprint
+  return record.host .. '\0' .. sortable(record.at) .. struct.pack('>d', record.due) .. fingerprint
 end
 
 local leave = {

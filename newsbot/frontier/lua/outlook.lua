@@ -1,7 +1,8 @@
--- outlook(now, horizon, batch, by_host) -> now, leases out, overdue, pending, next moment, [host, pending, moment, ...]
+-- outlook(now, horizon, batch, by_host) -> now, overdue, leases out, pending, next moment,
+--                                         [host, leases out, pending, next moment, ...]
 --   Does first what time alone brings (batch entries of each sort). overdue: how many more of them there are.
 --   pending and the next moment at which something can be leased (empty: never) leave those out.
---   by_host: '1' for the list of hosts, with what each has pending and when it opens.
+--   Only what is due at or before horizon counts. by_host: '1' for the list of hosts.
 -- Keys: all of 1-15, see lib.lua
 
 local now = present()
@@ -12,7 +13,6 @@ put_hosts()
 local lapsed = redis.call('ZCOUNT', KEYS[9], '-inf', number(now))
 local overdue = lapsed + redis.call('ZCOUNT', KEYS[5], '-inf', number(horizon))
   + redis.call('ZCOUNT', KEYS[7], '-inf', number(horizon))
-local leased = redis.call('ZCARD', KEYS[9]) - lapsed
 
 local later = {} -- what is ready for the horizon of another worker only, by host
 local later_total = 0
@@ -27,11 +27,11 @@ local function opens(name, host)
     return host.next_turn
   end
   local first = redis.call('ZRANGEBYLEX', KEYS[12], '[' .. name .. '\0', '(' .. name .. '\1', 'LIMIT', 0, 1)[1]
-  return first and math.max(host.next_turn, unsorted(first:sub(-24, -17))) or host.next_turn
+  return first and math.max(host.next_turn, unsorted(first:sub(-32, -25))) or host.next_turn
 end
 
-local pending, moments = {}, {}
-local total, soonest = 0, nil
+local pending, moments, leased = {}, {}, {}
+local total, soonest, leased_total = 0, nil, 0
 
 local function note(name, urls, moment)
   total = total + urls
@@ -69,9 +69,19 @@ for place = 1, #held, 2 do
   end
 end
 
-local reply = {number(now), leased, overdue, total, soonest and number(soonest) or ''}
+for _, member in ipairs(redis.call('ZRANGE', KEYS[12], 0, -1)) do
+  if unsorted(member:sub(-32, -25)) > now and struct.unpack('>d', member, #member - 23) <= horizon then
+    local name = member:sub(1, -34)
+    leased[name] = (leased[name] or 0) + 1
+    leased_total = leased_total + 1
+    if by_host then pending[name] = pending[name] or 0 end
+  end
+end
+
+local reply = {number(now), overdue, leased_total, total, soonest and number(soonest) or ''}
 for name, urls in pairs(pending) do
   local last = #reply
-  reply[last + 1], reply[last + 2], reply[last + 3] = name, urls, number(moments[name])
+  reply[last + 1], reply[last + 2] = name, leased[name] or 0
+  reply[last + 3], reply[last + 4] = urls, moments[name] and number(moments[name]) or ''
 end
 return reply

@@ -175,15 +175,17 @@ class RedisFrontier:
         return self._scripts.reap()
 
     # --- politeness
-    def set_politeness(self, host: str, *, delay: float, concurrency: int) -> None:
+    def set_politeness(self, host: str, *, delay: float, concurrency: int, at_least: bool = False) -> None:
         """Set one turn of the host's clock (seconds) and how many leases it may have out.
+
+        With ``at_least`` a known host never becomes faster by it.
 
         A longer delay holds from the last turn on. Raises ``ValueError`` for a delay below 0 or a
         concurrency below 1.
         """
         if not delay >= 0 or concurrency < 1:
             raise ValueError(f"{host}: delay {delay} and concurrency {concurrency} must be at least 0 and 1")
-        self._scripts.politeness(host, delay, concurrency)
+        self._scripts.politeness(host, delay, concurrency, at_least=at_least)
 
     def back_off(self, host: str, seconds: float) -> None:
         """Let the host rest for ``seconds`` from now. Never shortens."""
@@ -213,17 +215,18 @@ class RedisFrontier:
     def outlook(self, *, horizon: float, accept: Callable[[str], bool] | None = None) -> Outlook:
         """What is pending within ``horizon`` and when the next entry can be leased; see the protocol."""
         for _ in range(_SETTLE_ROUNDS):
-            now, leased, overdue, pending, moment, *hosts = self._scripts.outlook(
+            now, overdue, leased, pending, moment, *hosts = self._scripts.outlook(
                 horizon, by_host=accept is not None
             )
             if accept is None or not overdue:
                 break
         next_at = optional(moment)
         if accept is not None:
-            rows = zip(hosts[::3], hosts[1::3], hosts[2::3], strict=True)
-            taken = [(urls, float(at)) for name, urls, at in rows if accept(name.decode())]
-            pending = sum(urls for urls, _ in taken)
-            next_at = min((at for _, at in taken), default=None)
+            rows = zip(hosts[::4], hosts[1::4], hosts[2::4], hosts[3::4], strict=True)
+            taken = [(out, urls, at) for name, out, urls, at in rows if accept(name.decode())]
+            leased = sum(out for out, _, _ in taken)
+            pending = sum(urls for _, urls, _ in taken)
+            next_at = min((float(at) for _, _, at in taken if at), default=None)
         if overdue:
             pending, next_at = pending + overdue, float(now)
         return Outlook(next_at=next_at, pending=pending, leased=leased)

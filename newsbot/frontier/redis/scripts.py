@@ -96,9 +96,9 @@ class Scripts:
         return [name.decode() for name in self._run("owners")]
 
     # --- politeness
-    def politeness(self, host: str, delay: float, concurrency: int) -> None:
+    def politeness(self, host: str, delay: float, concurrency: int, *, at_least: bool) -> None:
         """Set a host's politeness."""
-        self._run("politeness", host, float(delay), concurrency)
+        self._run("politeness", host, float(delay), concurrency, "1" if at_least else "")
 
     def back_off(self, host: str, seconds: float) -> None:
         """Let a host rest."""
@@ -116,7 +116,7 @@ class Scripts:
         return answer
 
     def outlook(self, horizon: float, *, by_host: bool) -> list[Any]:
-        """Present, leases out, overdue, pending, next moment; then host, pending, moment of each host."""
+        """Present, overdue, leases out, pending, next moment; then host and the last three of each host."""
         answer: list[Any] = self._run("outlook", horizon, BATCH, "1" if by_host else "")
         return answer
 

@@ -12,8 +12,9 @@ from typing import Any
 
 from newsbot.items import Kind, PageRecord
 from newsbot.storage.base import MAX_HISTORY, MAX_REFERRERS
+from newsbot.storage.history import merged
 from newsbot.storage.records import clean, to_json
-from newsbot.storage.referrers import Referrers
+from newsbot.storage.referrers import Referrers, referrers_of
 
 _COLUMNS = tuple(field.name for field in fields(PageRecord))
 _KEPT = frozenset({"fingerprint", "referrers", "referrer_count", "first_seen"})
@@ -44,7 +45,7 @@ def discover(database: sqlite3.Connection, pages: Sequence[PageRecord]) -> None:
             referrers.add(map(clean, page.referrers))
             new[page.fingerprint] = (first, referrers, min(depth, page.depth))
         else:
-            new[page.fingerprint] = (page, _referrers_of(page), page.depth)
+            new[page.fingerprint] = (page, referrers_of(page), page.depth)
     rows = [_row(page, referrers, depth, page.history) for page, referrers, depth in new.values()]
     database.executemany(_INSERT, rows)
     database.executemany(
@@ -72,9 +73,9 @@ def save_pages(database: sqlite3.Connection, records: Sequence[PageRecord]) -> N
     }
     rows = []
     for record in records:
-        history = _append(histories.get(record.fingerprint, []), record.history)
+        history = merged(histories.get(record.fingerprint, []), json.loads(to_json(record.history)))
         histories[record.fingerprint] = history
-        rows.append(_row(record, _referrers_of(record), record.depth, history))
+        rows.append(_row(record, referrers_of(record), record.depth, history))
     database.executemany(_SAVE, rows)
 
 
@@ -125,13 +126,6 @@ def _select(
         yield from database.execute(f"SELECT {columns} FROM page WHERE fingerprint IN ({marks})", some)
 
 
-def _referrers_of(page: PageRecord) -> Referrers:
-    referrers = Referrers()
-    referrers.add(map(clean, page.referrers))
-    referrers.count = max(referrers.count, page.referrer_count)
-    return referrers
-
-
 def _row(
     page: PageRecord, referrers: Referrers, depth: int, history: list[dict[str, Any]]
 ) -> tuple[Any, ...]:
@@ -156,13 +150,3 @@ def _record(row: sqlite3.Row) -> PageRecord:
     values["referrers"] = json.loads(row["referrers"])[:MAX_REFERRERS]
     values["history"] = json.loads(row["history"])
     return PageRecord(**values)
-
-
-def _append(kept: list[dict[str, Any]], given: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The kept events and those given that are new, by time; saving the same record twice adds nothing."""
-    events = list(kept)
-    for event in json.loads(to_json(given)):
-        if event not in events:
-            events.append(event)
-    events.sort(key=lambda event: event.get("at") or 0.0)
-    return events[-MAX_HISTORY:]

@@ -1,0 +1,155 @@
+"""Storage in MongoDB (a replica set or a sharded cluster): any number of workers share it.
+
+Each part of the collections has its module (schema.py lists them); here are the readable errors. A
+write is acknowledged when a majority has it in its journal, and is idempotent: what calls again
+after a fault does no harm. This package is the only place that imports pymongo.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from typing import TypeVar
+
+from newsbot.items import Article, Kind, PageRecord
+from newsbot.storage.base import ArticleFilter, Hit, SiteRecord, SourceRecord, Stored, Story
+from newsbot.storage.mongo import articles, discovery, search, sources, store, stories
+from newsbot.storage.mongo import pages as page_collection
+from newsbot.storage.mongo.connection import Collections, connect
+from newsbot.storage.mongo.faults import readable_errors
+from newsbot.storage.mongo.schema import prepare
+from newsbot.storage.mongo.transaction import transact
+
+__all__ = ["MongoStorage"]
+
+_Record = TypeVar("_Record")
+
+
+class MongoStorage:
+    """:class:`newsbot.storage.base.Storage` in MongoDB; what each method does is said there."""
+
+    def __init__(self, uri: str, *, database: str | None = None) -> None:
+        """Open the database that ``database`` or else the URI names (``newsbot`` if neither does).
+
+        Raises :class:`newsbot.errors.DataError` kinds, in one line without credentials.
+        """
+        self._place = connect(uri, database)
+        try:
+            with readable_errors(self._place.name):
+                prepare(self._place)
+        except BaseException:
+            self._place.client.close()
+            raise
+
+    # --- pages
+    def discover(self, pages: Sequence[PageRecord]) -> None:
+        """See :meth:`newsbot.storage.base.Storage.discover`."""
+        if pages:
+            with self._readable() as database:
+                discovery.discover(database, pages)
+
+    def pages(self, fingerprints: Sequence[bytes]) -> dict[bytes, PageRecord]:
+        """See :meth:`newsbot.storage.base.Storage.pages`."""
+        with self._readable() as database:
+            return page_collection.pages(database, fingerprints)
+
+    def save_pages(self, pages: Sequence[PageRecord]) -> None:
+        """See :meth:`newsbot.storage.base.Storage.save_pages`."""
+        if pages:
+            with self._readable() as database:
+                page_collection.save_pages(database, pages)
+
+    def iter_pages(
+        self, *, source: str | None = None, kind: Kind | None = None, state: str | None = None
+    ) -> Iterator[PageRecord]:
+        """See :meth:`newsbot.storage.base.Storage.iter_pages`."""
+        return self._streamed(page_collection.page_batches(self._place.database, source, kind, state))
+
+    # --- articles
+    def store(self, article: Article) -> Stored:
+        """See :meth:`newsbot.storage.base.Storage.store`."""
+        with self._readable() as database:
+            return transact(self._place, lambda session: store.store(database, session, article))
+
+    def article(self, canonical_url: str) -> Article | None:
+        """See :meth:`newsbot.storage.base.Storage.article`."""
+        with self._readable() as database:
+            return articles.article(database, canonical_url)
+
+    def text_owner(self, source: str, content_hash: str) -> str | None:
+        """See :meth:`newsbot.storage.base.Storage.text_owner`."""
+        with self._readable() as database:
+            return articles.text_owner(database, source, content_hash)
+
+    def assign_story(self, canonical_url: str, story: str, duplicate_of: str | None) -> None:
+        """See :meth:`newsbot.storage.base.Storage.assign_story`."""
+        with self._readable() as database:
+            articles.assign_story(database, canonical_url, story, duplicate_of)
+
+    def versions(self, canonical_url: str) -> list[Article]:
+        """See :meth:`newsbot.storage.base.Storage.versions`."""
+        with self._readable() as database:
+            return articles.versions(database, canonical_url)
+
+    def iter_articles(self, where: ArticleFilter | None = None) -> Iterator[Article]:
+        """See :meth:`newsbot.storage.base.Storage.iter_articles`."""
+        return self._streamed(articles.article_batches(self._place.database, where))
+
+    def count_articles(self, where: ArticleFilter | None = None) -> int:
+        """See :meth:`newsbot.storage.base.Storage.count_articles`."""
+        with self._readable() as database:
+            return articles.count_articles(database, where)
+
+    def search(
+        self, query: str, where: ArticleFilter | None = None, *, limit: int = 20, by_time: bool = False
+    ) -> list[Hit]:
+        """See :meth:`newsbot.storage.base.Storage.search`."""
+        with self._readable() as database:
+            return search.search(
+                database, query, where, limit=limit, by_time=by_time, patience=self._place.patience
+            )
+
+    def stories(self, *, since: datetime | None = None, min_members: int = 2, limit: int = 50) -> list[Story]:
+        """See :meth:`newsbot.storage.base.Storage.stories`."""
+        with self._readable() as database:
+            return stories.stories(database, since, min_members, limit, patience=self._place.patience)
+
+    # --- sources and sites
+    def save_sources(self, records: Iterable[SourceRecord]) -> None:
+        """See :meth:`newsbot.storage.base.Storage.save_sources`."""
+        with self._readable() as database:
+            sources.save_sources(database, records)
+
+    def sources(self, source: str | None = None) -> list[SourceRecord]:
+        """See :meth:`newsbot.storage.base.Storage.sources`."""
+        with self._readable() as database:
+            return sources.sources(database, source)
+
+    def count_site(self, record: SiteRecord) -> None:
+        """See :meth:`newsbot.storage.base.Storage.count_site`."""
+        with self._readable() as database:
+            sources.count_site(database, record)
+
+    def sites(self) -> dict[str, SiteRecord]:
+        """See :meth:`newsbot.storage.base.Storage.sites`."""
+        with self._readable() as database:
+            return sources.sites(database)
+
+    def close(self) -> None:
+        """See :meth:`newsbot.storage.base.Storage.close`."""
+        self._place.client.close()
+
+    # --- errors
+    @contextmanager
+    def _readable(self) -> Iterator[Collections]:
+        with readable_errors(self._place.name):
+            yield self._place.database
+
+    def _streamed(self, batches: Iterator[list[_Record]]) -> Iterator[_Record]:
+        while True:
+            with readable_errors(self._place.name):
+                batch = next(batches, None)
+            if batch is None:
+                return
+            yield from batch

@@ -1,0 +1,151 @@
+"""The collections, and why each index is there.
+
+All that must be unique is an ``_id``: of pages, articles, aliases and words the fingerprint of the
+URL, of texts the source with the text's key. So the same keys serve sharding, where a unique index
+is only possible on the shard key: shard each collection by its ``_id`` (hashed; ``versions`` by
+ranges of it, so that the versions of an article lie together). docs/scaling.md has the commands.
+
+| collection | ``_id`` | one document is |
+|---|---|---|
+| schema | component | the version of the collections |
+| pages | fingerprint | every URL ever seen: the crawl database |
+| articles | fingerprint of the canonical URL | the present version of an article |
+| versions | fingerprint and number | an earlier version, whole |
+| texts | source and text key | a text that an article of the source has or once had |
+| aliases | fingerprint | another URL that brought the text of an article |
+| words | fingerprint | title and text of an article as stems (see search.py) |
+| sources | URL | a feed, sitemap or section front |
+| sites | domain | counters of a site |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pymongo import ASCENDING, DESCENDING, IndexModel
+from pymongo.errors import DuplicateKeyError, OperationFailure
+
+from newsbot.errors import DataError, SchemaError
+from newsbot.storage.mongo.connection import Collections, Document, Place
+
+COMPONENT = "storage"
+_OLDEST_WIRE = 13  # MongoDB 5.0
+_NAMESPACE_EXISTS = 48
+_PACKED = {"wiredTiger": {"configString": "block_compressor=zstd"}}
+"""Documents take a third less room than by MongoDB's default (snappy)."""
+
+_FIRST: dict[str, tuple[IndexModel, ...]] = {
+    "pages": (IndexModel([("source", ASCENDING), ("_id", ASCENDING)]),),  # streaming the pages of a site
+    "articles": (
+        # Streaming and counting articles, all and of one site, without reading them.
+        IndexModel([("fetched", ASCENDING), ("_id", ASCENDING)]),
+        IndexModel([("source", ASCENDING), ("fetched", ASCENDING), ("_id", ASCENDING)]),
+        # News of a time.
+        IndexModel([("moment", DESCENDING), ("_id", DESCENDING)]),
+        # The members of a story; the newest stories without reading articles.
+        IndexModel(
+            [("story", ASCENDING), ("moment", ASCENDING)],
+            partialFilterExpression={"story": {"$type": "string"}},
+        ),
+    ),
+    "versions": (),
+    "texts": (),
+    "aliases": (),
+    "words": (
+        # Articles with a word, newest first.
+        IndexModel([("stems", ASCENDING), ("moment", DESCENDING)]),
+        # Articles without a word.
+        IndexModel([("moment", DESCENDING), ("_id", DESCENDING)]),
+    ),
+    "sources": (IndexModel([("source", ASCENDING), ("_id", ASCENDING)]),),
+    "sites": (),
+}
+
+
+def _make_first(database: Collections) -> None:
+    for name, indexes in _FIRST.items():
+        _make(database, name)
+        if indexes:
+            database[name].create_indexes(list(indexes))
+
+
+def _make(database: Collections, name: str) -> None:
+    attempts: list[Document] = [{"storageEngine": _PACKED}, {}]  # some hosted servers refuse such options
+    for options in attempts:
+        try:
+            database.command("create", name, **options)
+        except OperationFailure as error:
+            if error.code == _NAMESPACE_EXISTS:
+                return
+            if not options:
+                raise
+        else:
+            return
+
+
+MIGRATIONS: tuple[Callable[[Collections], None], ...] = (_make_first,)
+"""``MIGRATIONS[n]`` leads from version n to n + 1. Never change one that was released: add the next.
+
+Each may run twice, and in several workers at once, which all start at the same moment.
+"""
+
+
+def prepare(place: Place) -> None:
+    """Make the collections, or bring them to the newest version.
+
+    Raises :class:`SchemaError` for those of a newer newsbot and for a database that holds other data,
+    :class:`DataError` for servers that cannot serve.
+    """
+    _check_server(place)
+    database = place.database
+    version = _version(database)
+    if version is None:
+        _refuse_foreign(place)
+    elif version > len(MIGRATIONS):
+        raise SchemaError(
+            f"{place.name}: {COMPONENT} was written by a newer newsbot (version {version}, this one knows "
+            f"{len(MIGRATIONS)}); upgrade newsbot or name another database in MONGO_URI"
+        )
+    elif version == len(MIGRATIONS):
+        return
+    for number, migrate in enumerate(MIGRATIONS[version or 0 :], (version or 0) + 1):
+        migrate(database)
+        _note(database, number)
+
+
+def _check_server(place: Place) -> None:
+    hello = place.client.admin.command("hello")
+    if "setName" not in hello and hello.get("msg") != "isdbgrid":
+        raise DataError(
+            f"{place.name}: is a single server; newsbot needs a replica set, which may have one member: "
+            "start mongod with --replSet rs0 and run rs.initiate() once in mongosh"
+        )
+    if hello["maxWireVersion"] < _OLDEST_WIRE:
+        raise DataError(f"{place.name}: this MongoDB is too old; newsbot needs 5.0 or newer")
+
+
+def _version(database: Collections) -> int | None:
+    kept = database["schema"].find_one({"_id": COMPONENT})
+    return None if kept is None else int(kept["version"])
+
+
+def _refuse_foreign(place: Place) -> None:
+    """Another program's collections of the same names are left alone."""
+    database = place.database
+    taken = [name for name in _FIRST if database[name].find_one({}, {"_id": 1}) is not None]
+    if taken and _version(database) is None:  # else another worker made them meanwhile, and wrote
+        raise SchemaError(
+            f"{place.name}: holds data of another program ({', '.join(taken)}); name another database in "
+            "MONGO_URI"
+        )
+
+
+def _note(database: Collections, version: int) -> None:
+    try:
+        database["schema"].update_one(
+            {"_id": COMPONENT, "version": {"$not": {"$gte": version}}},
+            {"$set": {"version": version}},
+            upsert=True,
+        )
+    except DuplicateKeyError:  # another worker was as far, or farther
+        return

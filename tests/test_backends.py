@@ -1,0 +1,157 @@
+"""Which backend serves which role, and where the rules are: on disk, or inside the egg that scrapyd runs."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from newsbot import backends
+from newsbot.backends import data_file, data_folder, open_frontier, open_index, open_storage, rules_folder
+from newsbot.errors import ArgumentError, DataError, RulesError
+from tests.crawls import ROOT
+
+
+def test_the_data_lie_where_the_setting_says(monkeypatch):
+    monkeypatch.setenv("HOME", "/home/somebody")
+    assert data_folder({}) == Path("data")
+    assert data_folder({"NEWSBOT_DATA": ""}) == Path("data")
+    assert data_file({"NEWSBOT_DATA": "~/news"}) == Path("/home/somebody/news/newsbot.db")
+
+
+def test_one_file_serves_all_roles(tmp_path):
+    settings = {"NEWSBOT_DATA": str(tmp_path / "deep" / "data")}
+    for role in (open_frontier, open_storage, open_index):
+        role(settings).close()
+    assert data_file(settings).is_file()
+
+
+def test_the_frontier_keeps_the_clock_it_is_given(tmp_path):
+    frontier = open_frontier({"NEWSBOT_DATA": str(tmp_path)}, lambda: 1000.0)
+    frontier.back_off("a.test", 5)
+    frontier.close()
+
+
+@pytest.mark.parametrize(
+    ("role", "name"),
+    [(open_frontier, "REDIS_URL"), (open_index, "REDIS_URL")],
+)
+def test_servers_that_this_version_cannot_use_are_refused_before_anything_is_made(tmp_path, role, name):
+    with pytest.raises(ArgumentError, match=f"{name} is set"):
+        role({"NEWSBOT_DATA": str(tmp_path / "data"), name: "somewhere://"})
+    assert not (tmp_path / "data").exists()
+
+
+def test_a_folder_that_cannot_be_made_is_a_fault_of_the_data(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(DataError, match="file"):
+        open_storage({"NEWSBOT_DATA": str(tmp_path / "file" / "data")})
+
+
+def test_rules_of_the_setting_else_of_the_project_else_of_the_package(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", "/home/somebody")
+    assert rules_folder({"NEWSBOT_RULES": "~/rules"}) == Path("/home/somebody/rules")
+    assert rules_folder({}) == ROOT / "rules"
+    elsewhere = tmp_path / "lib" / "newsbot" / "backends.py"
+    monkeypatch.setattr(backends, "__file__", str(elsewhere))
+    assert str(rules_folder({})) == str(ROOT / "newsbot" / "site_rules")
+
+
+def test_rules_that_cannot_be_read_tell_all_problems(tmp_path):
+    (tmp_path / "a.test.yaml").write_text("domain: b.test\n")
+    (tmp_path / "c.test.yaml").write_text("domain: c.test\nfeds: x\n")
+    with pytest.raises(RulesError) as caught:
+        backends.open_rules({"NEWSBOT_RULES": str(tmp_path)})
+    assert len(caught.value.problems) == 2
+
+
+# --- inside a package that is one zipped file
+PROBE = """
+import json, newsbot
+from importlib import import_module
+from scrapy.settings import Settings
+from scrapy.utils.misc import load_object
+from newsbot import backends
+settings = Settings()
+settings.setmodule("newsbot.settings")
+rules = backends.open_rules(settings)
+parts = [settings["SCHEDULER"], settings["TWISTED_DNS_RESOLVER"], settings["LOG_FORMATTER"]]
+for group in ("DOWNLOADER_MIDDLEWARES", "SPIDER_MIDDLEWARES", "ITEM_PIPELINES", "EXTENSIONS"):
+    parts += [name for name, order in settings.getdict(group).items() if order is not None]
+for name in parts:
+    load_object(name)
+from newsbot.demo import lexicon
+for name in settings["SPIDER_MODULES"]:
+    import_module(name)
+from newsbot.spiders.news import NewsSpider
+print(json.dumps({
+    "file": newsbot.__file__,
+    "rules": sorted(rule.domain for rule in rules),
+    "intervals": len(rules.defaults.interval),
+    "spider": NewsSpider.name,
+}))
+"""
+
+
+def inside(package, folder):
+    """Import newsbot from a zipped package, far from the project, and return what it found."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("NEWSBOT_")}
+    done = subprocess.run(
+        [sys.executable, "-W", "error::ResourceWarning", "-c", PROBE],
+        cwd=folder,
+        env={**environment, "PYTHONPATH": str(package)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def check(told, package):
+    assert told["file"].startswith(str(package))
+    assert told["rules"] == sorted(rule.domain for rule in backends.open_rules({}))
+    assert len(told["rules"]) >= 30
+    assert told["intervals"] == 5
+    assert told["spider"] == "news"
+
+
+def test_the_package_runs_from_a_zip_with_its_rules(tmp_path):
+    package = tmp_path / "newsbot.zip"
+    with zipfile.ZipFile(package, "w") as archive:
+        for path in (ROOT / "newsbot").rglob("*"):
+            if path.is_file() and path.suffix != ".pyc":
+                archive.write(path, path.relative_to(ROOT))
+        for path in (ROOT / "rules").glob("*.yaml"):
+            archive.write(path, Path("newsbot/site_rules") / path.name)
+    check(inside(package, tmp_path), package)
+
+
+def test_the_egg_for_scrapyd_carries_the_rules(tmp_path):
+    pytest.importorskip("setuptools", reason="builds the egg; Python 3.12 and newer bring none")
+    project = tmp_path / "project"
+    skip = shutil.ignore_patterns("__pycache__")
+    for name in ("newsbot", "rules"):
+        shutil.copytree(ROOT / name, project / name, ignore=skip)
+    for name in ("setup.py", "scrapy.cfg"):
+        shutil.copy(ROOT / name, project / name)
+    built = subprocess.run(
+        [sys.executable, "setup.py", "-q", "bdist_egg", "-d", str(tmp_path)],
+        cwd=project,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert built.returncode == 0, built.stderr
+    [egg] = tmp_path.glob("*.egg")
+    assert zipfile.is_zipfile(egg)
+    shutil.rmtree(project)
+    check(inside(egg, tmp_path), egg)

@@ -1,0 +1,59 @@
+"""Why a download failed, as a token."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scrapy.exceptions import (
+    CannotResolveHostError,
+    DownloadCancelledError,
+    DownloadConnectionRefusedError,
+    DownloadFailedError,
+    DownloadTimeoutError,
+    IgnoreRequest,
+    ResponseDataLossError,
+    UnsupportedURLSchemeError,
+)
+
+from newsbot.causes import Ignored, cause_of, cause_of_status
+
+
+class TunnelError(Exception):
+    """As Scrapy's, which is not public."""
+
+
+@pytest.mark.parametrize(
+    ("error", "cause"),
+    [
+        (Ignored("robots", "forbidden"), "robots"),
+        (CannotResolveHostError("x"), "dns"),
+        (DownloadTimeoutError("x"), "timeout"),
+        (DownloadConnectionRefusedError("x"), "refused"),
+        (ResponseDataLossError(), "truncated"),
+        (UnsupportedURLSchemeError("x"), "scheme"),
+        (DownloadCancelledError("x"), "too_large"),
+        (TunnelError("407"), "proxy"),
+        (DownloadFailedError("SSL routines: handshake failure"), "tls"),
+        (DownloadFailedError("Certificate verify failed"), "tls"),
+        (DownloadFailedError("ConnectionLost"), "connection"),
+        (DownloadFailedError("whatever"), "connection"),
+        (OSError(5, "i/o"), "connection"),
+        (TimeoutError(), "timeout"),
+        (IgnoreRequest("max redirections reached"), "redirects"),
+        (IgnoreRequest("other"), "ignored"),
+        (KeyError("x"), "unknown"),
+    ],
+)
+def test_cause_of_an_exception(error, cause):
+    assert cause_of(error) == cause
+
+
+def test_what_we_ignore_says_why():
+    assert str(Ignored("robots")) == "robots"
+    assert str(Ignored("robots", "forbidden by robots.txt")) == "forbidden by robots.txt"
+
+
+@given(st.integers(400, 999))
+def test_client_errors_are_told_apart_and_server_errors_are_one(status):
+    assert cause_of_status(status) == ("http_5xx" if status >= 500 else f"http_{status}")

@@ -1,0 +1,142 @@
+"""What the parts of a crawl share: scope, counters, backends, and what a dry run leaves behind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from scrapy.settings import Settings
+
+from newsbot.crawlstate import CrawlState, check_scope
+from newsbot.errors import ArgumentError
+from newsbot.items import Kind
+from newsbot.rules import RuleSet
+from newsbot.rules.schema import Rule
+from newsbot.spiders.arguments import Arguments
+from newsbot.storage.base import SourceRecord
+from tests.builders import START, make_article
+
+TWO = {
+    "a.test": "domain: a.test\nfeeds: https://a.test/feed\n",
+    "b.test": "domain: b.test\n",
+    "xn--80aafi6cg.xn--p1ai": "domain: правда.рф\n",
+}
+
+SETTINGS = Settings({"NEWSBOT_RULES": "/rules"})
+
+
+def scope(**arguments):
+    rules = RuleSet([Rule(domain="a.test"), Rule(domain="b.test")])
+    return check_scope(SETTINGS, rules, Arguments(**arguments))
+
+
+def test_the_crawler_has_one_state(desk):
+    assert CrawlState.of(desk.crawler) is desk.state
+
+
+def test_without_arguments_all_sites_are_crawled(make_desk):
+    assert scope() is None
+    desk = make_desk(TWO)
+    assert [rule.domain for rule in desk.state.selected_rules()] == [
+        "a.test",
+        "b.test",
+        "xn--80aafi6cg.xn--p1ai",
+    ]
+    assert desk.state.accepts("anything.test")
+
+
+def test_sites_limit_the_crawl_with_their_subdomains(make_desk):
+    assert scope(sites=("b.test",)) == {"b.test"}
+    desk = make_desk(TWO, sites=("b.test",))
+    assert [rule.domain for rule in desk.state.selected_rules()] == ["b.test"]
+    assert desk.state.accepts("www.b.test")
+    assert not desk.state.accepts("a.test")
+
+
+def test_a_site_may_be_written_in_its_own_letters(make_desk):
+    desk = make_desk(TWO, sites=("правда.рф",))
+    assert [rule.domain for rule in desk.state.selected_rules()] == ["xn--80aafi6cg.xn--p1ai"]
+    assert desk.state.accepts("xn--80aafi6cg.xn--p1ai")
+
+
+def test_addresses_limit_the_crawl_to_their_sites(make_desk):
+    named = {"urls": ("https://www.a.test/1",), "feeds": ("https://news.c.co.uk/feed",)}
+    assert scope(**named) == {"a.test", "c.co.uk"}
+    desk = make_desk(TWO, **named)
+    assert desk.state.selected_rules() == []
+    assert [desk.state.accepts(host) for host in ("a.test", "c.co.uk", "b.test")] == [True, True, False]
+
+
+def test_a_site_without_a_rule_is_told_with_the_nearest_name():
+    with pytest.raises(
+        ArgumentError, match=r"sites=a\.tst: no rule for it in /rules; did you mean 'a\.test'\?"
+    ):
+        scope(sites=("a.tst",))
+    with pytest.raises(ArgumentError, match=r"add zzz\.yaml there"):
+        scope(sites=("zzz",))
+
+
+def test_no_rules_at_all_are_told():
+    with pytest.raises(ArgumentError, match="there are no rules in /rules"):
+        check_scope(SETTINGS, RuleSet(()), Arguments())
+    asked = Arguments(urls=("https://a.test/",))
+    assert check_scope(SETTINGS, RuleSet(()), asked) == frozenset({"a.test"})
+
+
+def test_a_limited_site_is_left_and_a_named_host_is_taken(make_desk):
+    desk = make_desk(TWO, sites=("b.test",))
+    desk.state.named_hosts.add("cdn.test")
+    assert desk.state.accepts("cdn.test")
+    desk.state.limited.add("b.test")
+    assert not desk.state.accepts("www.b.test")
+
+
+def test_sites_whose_sources_are_known_are_told_by_rules_and_by_storage(make_desk):
+    desk = make_desk(TWO)
+    assert desk.state.with_sources == {"a.test"}
+    kinds = (("b.test", Kind.SECTION), ("c.test", Kind.SITEMAP))
+    records = [SourceRecord(url=f"https://{site}/x", source=site, kind=kind) for site, kind in kinds]
+    desk.state.storage.save_sources(records)
+    assert make_desk(TWO).state.with_sources == {"a.test", "c.test"}
+
+
+def test_a_dry_run_keeps_nothing(make_desk, tmp_path):
+    desk = make_desk(dry_run=True)
+    desk.state.storage.store(make_article())
+    throwaway = desk.state._throwaway.name
+    assert desk.state.storage.count_articles() == 1
+    assert not (tmp_path / "data").exists()
+    desk.state.close()
+    assert not Path(throwaway).exists()
+    desk.state.open()  # the fixture closes it once more
+    assert desk.state.storage.count_articles() == 0
+
+
+def test_counters_have_the_names_that_are_documented(desk):
+    desk.state.count("links/new", 2)
+    desk.state.count_error("news.test", "timeout")
+    with desk.state.timed("store"):
+        pass
+    stats = desk.crawler.stats.get_stats()
+    assert stats.pop("newsbot/time/store") >= 0
+    assert stats == {
+        "newsbot/links/new": 2,
+        "newsbot/errors/timeout": 1,
+        "newsbot/site/news.test/errors": 1,
+        "newsbot/site/news.test/errors/timeout": 1,
+    }
+    assert desk.state.books.last_error == {"news.test": ("timeout", START)}
+
+
+def test_time_is_counted_also_when_a_step_fails(desk):
+    with pytest.raises(KeyError), desk.state.timed("store"):
+        raise KeyError
+    assert desk.crawler.stats.get_value("newsbot/time/store") is not None
+
+
+def test_books_are_written_with_the_size_of_the_queue(desk):
+    desk.queue("https://news.test/1")
+    desk.state.count_error("news.test", "dns")
+    desk.state.write_books()
+    assert desk.stat("queue/pending") == 1
+    assert desk.state.storage.sites()["news.test"].last_error == "dns"

@@ -1,0 +1,156 @@
+"""Faults of ours inside a crawl: one visit, one host, one moment, never the crawl."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+
+import pytest
+
+from newsbot import endings, settlement
+from newsbot.endings import Endings
+from newsbot.errors import DataUnavailable
+from newsbot.intake import queue_found
+from newsbot.items import Kind, Link, Where
+from newsbot.middlewares import links
+from newsbot.middlewares.links import LinksMiddleware
+from newsbot.scheduler import FrontierScheduler
+from newsbot.trials import ListTrials
+from newsbot.visit import Found
+from tests.builders import make_request
+from tests.test_robots import Site
+
+STORY = "https://news.test/story/{}"
+
+
+@pytest.fixture
+def told():
+    return []
+
+
+@pytest.fixture
+def ended(desk, told):
+    return Endings(desk.crawler, desk.state, told.append)
+
+
+def states(desk, *urls):
+    keys = [desk.entry(url).fingerprint for url in urls]
+    known = desk.state.frontier.known(keys)
+    return [known[key].state for key in keys]
+
+
+def test_a_visit_that_cannot_be_settled_does_not_stop_those_behind_it(desk, ended, monkeypatch):
+    poisoned, good = desk.visit(STORY.format(1)), desk.visit(STORY.format(2))
+    settle = settlement.settle
+
+    def faulty(state, visit):
+        if visit is poisoned:
+            raise RuntimeError("a bug")
+        settle(state, visit)
+
+    monkeypatch.setattr(endings, "settle", faulty)
+    ended.add(poisoned)
+    ended.add(good)
+    ended.settle()
+    assert not ended
+    assert states(desk, STORY.format(1), STORY.format(2)) == ["pending", "done"]
+    assert desk.stat("errors/settlement") == 1
+
+
+def test_visits_wait_while_the_data_cannot_be_written(desk, ended, monkeypatch):
+    visit = desk.visit(STORY.format(1))
+    faults = [DataUnavailable("locked")]
+    settle = settlement.settle
+
+    def locked(state, one):
+        if faults:
+            raise faults.pop()
+        settle(state, one)
+
+    monkeypatch.setattr(endings, "settle", locked)
+    ended.add(visit)
+    with pytest.raises(DataUnavailable):
+        ended.settle()
+    assert ended
+    ended.settle()
+    assert not ended
+    assert states(desk, STORY.format(1)) == ["done"]
+
+
+def test_leases_held_at_a_limit_count_only_on_hosts_that_are_still_worked_on(desk, ended):
+    visit = desk.visit(STORY.format(1))
+    visit.hand_back = True
+    ended.add(visit)
+    ended.settle()
+    assert ended.held == 1
+    desk.state.limited.add("news.test")
+    assert ended.held == 0
+
+
+def test_a_redirect_goes_on_when_its_host_cannot_be_told(desk, monkeypatch):
+    """Else the visit would be nobody's, its lease kept by the heartbeat, and the crawl without an end."""
+    scheduler = FrontierScheduler(desk.crawler)
+    scheduler.state = desk.state
+    desk.state.crawl_delays["news.test"] = 5.0
+    visit = desk.visit(STORY.format(1))
+
+    def locked(host, seconds):
+        raise DataUnavailable("locked")
+
+    monkeypatch.setattr(desk.state.frontier, "back_off", locked)
+    hop = make_request(visit, "https://news.test/story/2")
+    assert scheduler.enqueue_request(hop)
+    assert scheduler._hops == deque([(desk.clock() + 5.0, hop)])
+
+
+def test_a_fault_of_the_data_while_robots_txt_is_read_does_not_close_the_site(desk, monkeypatch):
+    site = Site(desk, "User-agent: *\nCrawl-delay: 7\n")
+    request = make_request(desk.visit(STORY.format(1)))
+    whole = desk.state.frontier.set_politeness
+    faults = [DataUnavailable("locked")]
+
+    def locked(*args, **more):
+        if faults:
+            raise faults.pop()
+        whole(*args, **more)
+
+    monkeypatch.setattr(desk.state.frontier, "set_politeness", locked)
+    with pytest.raises(DataUnavailable):
+        asyncio.run(site.middleware.process_request(request))
+    assert site.cause(request) is None
+
+
+def test_what_a_crawl_begins_with_is_queued_when_the_data_are_back(desk, monkeypatch):
+    monkeypatch.setattr(links, "PAUSE_AFTER_FAULT", 0.0)
+    faults = [DataUnavailable("locked")] * 2
+
+    def locked(state, found):
+        if faults:
+            raise faults.pop()
+        return queue_found(state, found)
+
+    monkeypatch.setattr(links, "queue_found", locked)
+    found = Found(
+        links=(Link(url="https://news.test/feed.xml", where=Where.SEED, kind=Kind.FEED),),
+        referrer=None,
+        depth=0,
+    )
+
+    async def begin():
+        async def start():
+            yield found
+
+        return [one async for one in LinksMiddleware(desk.crawler).process_start(start())]
+
+    assert asyncio.run(begin()) == []
+    assert states(desk, "https://news.test/feed.xml") == ["pending"]
+
+
+def test_a_trial_that_showed_nothing_makes_room_for_another_list():
+    trials = ListTrials()
+    assert trials.may_try("news.test", "https://news.test/tag/1")
+    assert not trials.may_try("news.test", "https://news.test/tag/2")
+    trials.release("news.test", "https://news.test/tag/2")
+    assert not trials.may_try("news.test", "https://news.test/tag/2")
+    trials.release("news.test", "https://news.test/tag/1")
+    assert trials.may_try("news.test", "https://news.test/tag/2")

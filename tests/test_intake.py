@@ -1,0 +1,325 @@
+"""From found links to queued URLs: who is judged how, what is refused, and what is written."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from newsbot.clock import utc
+from newsbot.frontier.base import Entry
+from newsbot.intake import ASKED_PRIORITY, follows, judge_found, queue_found
+from newsbot.items import Kind, Link, Where
+from newsbot.recrawl import Outcome
+from newsbot.settlement import settle
+from newsbot.urls import fingerprint
+from newsbot.visit import Found, Visit
+from tests.builders import START
+
+HEADLINE = "The council met and talked about a bridge"
+STORY = "https://news.test/politics/2026/11/the-council-met-and-talked-about-a-bridge"
+FEED = "https://news.test/feed.xml"
+SECTION = "https://news.test/politics/"
+NOW = utc(START)
+OTHER_RULE = {
+    "news.test": f"domain: news.test\nfeeds: {FEED}\nsections: {SECTION}\n",
+    "other.test": "domain: other.test\nfeeds: https://other.test/feed\ndelay: 9\nconcurrency: 2\n",
+}
+
+
+def story(number, host="news.test"):
+    return f"https://{host}/politics/2026/11/the-council-met-and-talked-about-bridge-number-{number}"
+
+
+def found(*urls, where=Where.BODY, kind=None, depth=1, force=False, referrer=SECTION, **more):
+    links = tuple(Link(url=url, where=where, kind=kind, text=HEADLINE, **more) for url in urls)
+    return Found(links=links, referrer=referrer, depth=depth, force=force)
+
+
+def rejected(desk):
+    prefix = "newsbot/links/rejected/"
+    stats = desk.crawler.stats.get_stats()
+    return {name.removeprefix(prefix): value for name, value in stats.items() if name.startswith(prefix)}
+
+
+def entry(desk, url):
+    return desk.state.frontier.entry(fingerprint(url))
+
+
+@pytest.fixture
+def section(make_desk):
+    """A desk whose visit is on a section front."""
+    desk = make_desk(OTHER_RULE)
+    desk.front = desk.visit(SECTION, Kind.SECTION, where=Where.SEED, depth=0)
+    return desk
+
+
+def test_what_is_found_is_recorded_and_queued(section):
+    assert queue_found(section.state, found(STORY), section.front) == 1
+    queued = entry(section, STORY)
+    assert (queued.kind, queued.depth, queued.data["referrer"]) == (Kind.ARTICLE, 1, SECTION)
+    assert queued.data["title"] == HEADLINE
+    [record] = section.state.storage.pages([queued.fingerprint]).values()
+    assert (record.state, record.referrers, record.first_seen) == ("pending", [SECTION], START)
+    assert (section.stat("links/found"), section.stat("links/new"), section.stat("links/known")) == (1, 1, 0)
+
+
+def test_known_links_are_counted_as_known_and_their_referrer_is_kept(section):
+    queue_found(section.state, found(STORY), section.front)
+    again = found(STORY, STORY + "?utm_source=x", referrer="https://news.test/other")
+    assert queue_found(section.state, again, section.front) == 0
+    assert (section.stat("links/found"), section.stat("links/known")) == (3, 1)
+    [record] = section.state.storage.pages([fingerprint(STORY)]).values()
+    assert record.referrers == [SECTION, "https://news.test/other"]
+
+
+def test_a_page_record_is_written_before_its_entry(section, monkeypatch):
+    """The other way round a crash would leave an entry whose story begins nowhere."""
+    written = []
+    for backend, method in ((section.state.storage, "discover"), (section.state.frontier, "add")):
+        original = getattr(backend, method)
+
+        def noted(*arguments, _original=original, _method=method, **more):
+            written.append(_method)
+            return _original(*arguments, **more)
+
+        monkeypatch.setattr(backend, method, noted)
+    queue_found(section.state, found(STORY), section.front)
+    assert written == ["discover", "add"]
+
+
+@pytest.mark.parametrize(
+    ("url", "reason"),
+    [
+        ("https://elsewhere.test/2026/11/a-long-headline-of-many-words", "offsite"),
+        ("mailto:a@news.test", "bad_url"),
+        ("https://news.test:99999/", "bad_url"),
+        ("https://news.test/about", "unlikely_article"),
+    ],
+)
+def test_refused_links_are_counted_by_reason_and_not_queued(section, url, reason):
+    assert queue_found(section.state, found(url), section.front) == 0
+    assert rejected(section) == {reason: 1}
+    assert section.state.frontier.counts()["pending"] == 0
+
+
+def test_a_page_does_not_queue_itself(section):
+    batch = judge_found(section.state, found(SECTION + "?utm_source=x", kind=Kind.SECTION), section.front)
+    assert not batch.entries
+    assert not batch.rejected
+
+
+def test_too_deep_links_are_refused(section):
+    assert queue_found(section.state, found(STORY, depth=6), section.front) == 0
+    assert rejected(section) == {"too_deep": 1}
+
+
+# --- named sources are not judged
+def test_what_a_rule_or_person_names_is_read_whatever_it_looks_like(make_desk):
+    desk = make_desk(OTHER_RULE)
+    queue_found(desk.state, found("https://news.test/about", where=Where.SEED, kind=Kind.FEED, depth=0))
+    queue_found(desk.state, found("https://x.test/login", where=Where.ARGUMENT, force=True, depth=0))
+    assert (entry(desk, "https://news.test/about").kind, entry(desk, "https://news.test/about").priority) == (
+        Kind.FEED,
+        90.0,
+    )
+    asked = entry(desk, "https://x.test/login")
+    assert (asked.kind, asked.priority, asked.data["force"]) == (Kind.ARTICLE, ASKED_PRIORITY, True)
+    assert desk.state.with_sources == {"news.test", "other.test"}
+
+
+def test_a_person_can_ask_for_a_known_page_again(section):
+    visit = section.visit(STORY)
+    visit.outcome.status = 200
+    settle(section.state, visit)
+    ask = found(STORY, where=Where.ARGUMENT)
+    assert queue_found(section.state, ask) == 0
+    assert section.state.frontier.counts()["pending"] == 0
+    queue_found(section.state, found(STORY, where=Where.ARGUMENT, force=True))
+    assert section.state.frontier.counts()["pending"] == 1
+
+
+def test_a_found_feed_makes_its_site_one_with_sources(make_desk):
+    desk = make_desk({"bare.test": "domain: bare.test\n"})
+    visit = desk.visit("https://bare.test/", Kind.SECTION, where=Where.SEED, depth=0)
+    assert desk.state.with_sources == set()
+    queue_found(desk.state, found("https://bare.test/rss", where=Where.AUTODISCOVERY, kind=Kind.FEED), visit)
+    assert desk.state.with_sources == {"bare.test"}
+    assert entry(desk, "https://bare.test/rss").kind is Kind.FEED
+
+
+# --- politeness of hosts
+def test_a_new_host_gets_the_politeness_of_its_rule_once(section, monkeypatch):
+    told = []
+    monkeypatch.setattr(
+        section.state.frontier, "set_politeness", lambda host, **values: told.append((host, values))
+    )
+    queue_found(section.state, found(story(1, "other.test"), where=Where.ARGUMENT))
+    queue_found(section.state, found(story(2, "other.test"), where=Where.ARGUMENT))
+    assert told == [("other.test", {"delay": 9.0, "concurrency": 2, "at_least": True})]
+
+
+def test_hosts_outside_the_scope_are_worked_on_when_this_crawl_named_them(make_desk):
+    desk = make_desk(OTHER_RULE, sites=("news.test",))
+    assert not desk.state.accepts("cdn.test")
+    queue_found(desk.state, found("https://cdn.test/feed", where=Where.SEED, kind=Kind.FEED, depth=0))
+    assert desk.state.accepts("cdn.test")
+
+
+# --- other sites
+@pytest.mark.parametrize(
+    ("where", "host", "taken"),
+    [
+        (Where.FEED, "other.test", True),  # an item of a feed on a site that has a rule
+        (Where.NEWS_SITEMAP, "other.test", True),
+        (Where.BODY, "other.test", False),
+        (Where.FEED, "elsewhere.test", False),
+        (Where.FEED, "www.news.test", True),
+        (Where.BODY, "www.news.test", True),
+    ],
+)
+def test_only_feeds_lead_to_other_sites_and_only_to_those_with_rules(make_desk, where, host, taken):
+    desk = make_desk(OTHER_RULE)
+    visit = desk.visit(FEED, Kind.FEED, where=Where.AUTODISCOVERY)
+    assert queue_found(desk.state, found(story(1, host), where=where), visit) == taken
+    assert rejected(desk) == ({} if taken else {"offsite": 1})
+
+
+def test_a_source_stays_with_the_rule_that_names_it_wherever_it_lives(make_desk):
+    desk = make_desk(OTHER_RULE)
+    link = Link(url="https://feeds.test/news", where=Where.SEED, kind=Kind.FEED)
+    queue_found(desk.state, Found(links=(link,), referrer=None, depth=0, source="news.test"))
+    assert entry(desk, "https://feeds.test/news").data["source"] == "news.test"
+
+
+# --- what is followed
+def visit_on(desk, kind):
+    data = {"source": "news.test", "where": "feed", "why": "feed"}
+    on = Entry(url=SECTION, fingerprint=b"x" * 16, host="news.test", kind=kind, data=data)
+    lease = desk.visit(STORY).lease
+    object.__setattr__(lease, "entry", on)
+    return Visit(lease=lease, rule=desk.state.rule_for(SECTION), started=START, outcome=Outcome(kind=kind))
+
+
+@pytest.mark.parametrize(
+    ("link", "on", "needed"),
+    [
+        (Kind.FEED, Kind.SECTION, "feeds"),
+        (Kind.SITEMAP, Kind.SECTION, "sitemaps"),
+        (Kind.ARTICLE, Kind.SECTION, "sections"),
+        (Kind.SECTION, Kind.ARTICLE, "links"),
+        (Kind.ARTICLE, Kind.ARTICLE, "links"),
+        (Kind.ARTICLE, Kind.FEED, None),
+        (Kind.ARTICLE, Kind.SITEMAP, None),
+    ],
+)
+@pytest.mark.parametrize("chosen", ["feeds", "sitemaps", "sections", "links"])
+def test_follow_says_what_is_read(make_desk, link, on, needed, chosen):
+    desk = make_desk(follow=(chosen,))
+    visit = visit_on(desk, on)
+    assert follows(desk.state, link, visit.rule, visit) is (needed in (None, chosen))
+
+
+def test_links_of_articles_are_followed_where_there_is_no_source(make_desk):
+    desk = make_desk({"bare.test": "domain: bare.test\n"})
+    visit = desk.visit("https://bare.test/a-story")
+    assert follows(desk.state, Kind.ARTICLE, visit.rule, visit)
+    desk.state.with_sources.add("bare.test")
+    assert not follows(desk.state, Kind.ARTICLE, visit.rule, visit)
+    queue_found(desk.state, found(story(1, "bare.test")), visit)
+    assert rejected(desk) == {"not_followed": 1}
+
+
+def test_the_argument_follow_wins_over_the_rules(make_desk):
+    rules = {"news.test": f"domain: news.test\nfeeds: {FEED}\nfollow: [links]\n"}
+    desk = make_desk(rules)
+    visit = visit_on(desk, Kind.ARTICLE)
+    assert follows(desk.state, Kind.ARTICLE, visit.rule, visit)
+    assert not follows(desk.state, Kind.FEED, visit.rule, visit)
+
+
+@pytest.mark.parametrize(
+    ("days", "since", "until", "taken"),
+    [
+        (1, 2, None, True),
+        (3, 2, None, False),
+        (2, 2, None, True),
+        (1, 2, 1, False),
+        (1.5, 2, 1, True),
+        (None, 2, None, True),
+        (100, None, None, True),  # a feed says what it wants to be read
+    ],
+)
+def test_links_outside_the_dates_are_passed_over(make_desk, days, since, until, taken):
+    ago = lambda number: number and NOW - timedelta(days=number)  # noqa: E731
+    desk = make_desk(since=ago(since), until=ago(until))
+    visit = desk.visit(FEED, Kind.FEED)
+    link = found(STORY, where=Where.FEED, published_at=ago(days))
+    assert queue_found(desk.state, link, visit) == taken
+    assert rejected(desk) == ({} if taken else {"too_old": 1})
+
+
+@pytest.mark.parametrize(("limit", "days", "taken"), [(30, 29, True), (30, 31, False), (0, 3000, True)])
+def test_old_pages_of_sitemaps_are_left(make_desk, limit, days, taken):
+    desk = make_desk(settings={"NEWSBOT_MAX_AGE_DAYS": limit})
+    visit = desk.visit("https://news.test/map.xml", Kind.SITEMAP)
+    link = found(STORY, where=Where.SITEMAP, modified_at=NOW - timedelta(days=days))
+    assert queue_found(desk.state, link, visit) == taken
+
+
+# --- lists nobody vouches for
+def archive(day):
+    return f"https://news.test/archive/2026/11/{day:02}"
+
+
+def on_list(desk, url):
+    return desk.visit(url, Kind.SECTION, where=Where.BODY, why="list", depth=2)
+
+
+def end(desk, visit, *links, status=200):
+    visit.outcome.status = status
+    if status >= 400:
+        visit.outcome.error = f"http_{status}"
+    else:
+        visit.found.append(found(*links, depth=3, referrer=visit.url))
+    settle(desk.state, visit)
+
+
+def test_one_list_of_a_shape_is_queued_until_it_yields(section):
+    queue_found(section.state, found(*map(archive, range(1, 6)), where=Where.NAVIGATION), section.front)
+    assert entry(section, archive(1)) is not None
+    assert entry(section, archive(2)) is None
+    assert rejected(section) == {"barren_list": 4}
+    end(section, on_list(section, archive(1)), STORY, archive(3))
+    assert entry(section, archive(3)) is not None
+
+
+def test_a_barren_list_leads_to_no_further_lists(section):
+    end(section, on_list(section, archive(1)), archive(2))
+    assert entry(section, archive(2)) is None
+    end(section, on_list(section, archive(7)))
+    queue_found(section.state, found(archive(9), where=Where.NAVIGATION), section.front)
+    assert entry(section, archive(9)) is None
+
+
+def test_a_list_that_cannot_be_read_makes_room_for_the_next(section):
+    queue_found(section.state, found(archive(1), where=Where.NAVIGATION), section.front)
+    end(section, on_list(section, archive(1)), status=404)
+    queue_found(section.state, found(archive(2), where=Where.NAVIGATION), section.front)
+    assert entry(section, archive(2)) is not None
+
+
+def test_a_list_that_rests_since_an_earlier_crawl_keeps_no_other_waiting(section):
+    visit = on_list(section, archive(1))
+    visit.outcome.status = 200
+    section.state.frontier.ack(visit.lease, next_due=START + 86400)
+    links = found(archive(1), archive(2), where=Where.NAVIGATION)
+    queue_found(section.state, links, section.front)
+    assert entry(section, archive(2)) is not None
+
+
+def test_further_pages_are_followed_from_their_own_list_only(section):
+    own, strange = SECTION + "?page=2", "https://news.test/sport/?page=2"
+    queue_found(section.state, found(own, strange, where=Where.NAVIGATION), section.front)
+    assert entry(section, own) is not None
+    assert entry(section, strange) is None

@@ -1,0 +1,355 @@
+"""Gate, redirects, politeness and links: each middleware alone, on real data files."""
+
+from __future__ import annotations
+
+import asyncio
+from itertools import count
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from scrapy import Request
+from scrapy.exceptions import CannotResolveHostError, DownloadTimeoutError
+from scrapy.http import Response
+
+from newsbot.causes import Ignored
+from newsbot.items import Kind, Link, Where
+from newsbot.middlewares.links import LinksMiddleware
+from newsbot.middlewares.politeness import FIRST_PAUSE, LONGEST_PAUSE, MAX_RETRY_AFTER, PolitenessMiddleware
+from newsbot.middlewares.redirects import RedirectMiddleware
+from newsbot.middlewares.reprocessing import ReprocessingMiddleware
+from newsbot.settlement import settle
+from newsbot.urls import fingerprint
+from newsbot.visit import META_KEY, Found
+from tests.builders import START, make_article, make_request, make_response
+
+STORY = "https://news.test/story/1"
+OTHER = "https://news.test/story/2"
+NUMBERS = count()
+
+
+def fetched(desk, url, status=200, **page):
+    """Bring one good visit of a URL to its end."""
+    visit = desk.visit(url)
+    visit.outcome.status = status
+    visit.page.update(content_hash="h", **page)
+    settle(desk.state, visit)
+
+
+# --- reprocessing
+def gate_of(desk):
+    return ReprocessingMiddleware.from_crawler(desk.crawler)
+
+
+def test_a_page_never_fetched_passes_without_conditions(desk):
+    visit = desk.visit(STORY)
+    request = make_request(visit)
+    gate_of(desk).process_request(request)
+    assert not request.headers
+    assert visit.record is not None
+
+
+def test_what_is_younger_than_its_interval_is_stopped(desk):
+    fetched(desk, STORY)
+    desk.clock.now += 1000
+    visit = desk.visit(STORY)
+    with pytest.raises(Ignored) as caught:
+        gate_of(desk).process_request(make_request(visit))
+    assert caught.value.cause == "too_young"
+    assert visit.page["next_due"] == START + 86400
+    assert desk.stat("gated") == 1
+
+
+def test_after_the_interval_it_is_asked_whether_it_changed(desk):
+    fetched(desk, STORY, etag='"e1"', last_modified="Wed, 18 Nov 2026 10:00:00 GMT")
+    desk.clock.now += 86400 - 0.5  # a full fetch is due after a day, the interval has half a second left
+    request = make_request(desk.visit(STORY))
+    gate_of(desk).process_request(request)
+    assert request.headers["If-None-Match"] == b'"e1"'
+    assert request.headers["If-Modified-Since"] == b"Wed, 18 Nov 2026 10:00:00 GMT"
+
+
+def test_who_asks_for_a_page_now_gets_it(desk):
+    fetched(desk, STORY)
+    visit = desk.visit(STORY, force=True)
+    gate_of(desk).process_request(make_request(visit))
+    assert "next_due" not in visit.page
+
+
+def test_a_second_attempt_and_a_later_hop_are_let_through(desk):
+    fetched(desk, STORY)
+    visit = desk.visit(STORY)
+    visit.hops.append("https://news.test/short")
+    gate_of(desk).process_request(make_request(visit))
+    desk.state.frontier.nack(visit.lease, delay=0)
+    again = desk.visit(STORY)
+    assert again.lease.attempts == 1
+    gate_of(desk).process_request(make_request(again))
+    assert desk.stat("gated") == 0
+
+
+def test_robots_txt_is_not_gated(desk):
+    gate_of(desk).process_request(Request("https://news.test/robots.txt"))
+    gate_of(desk).process_response(Request("https://news.test/robots.txt"), Response("https://news.test/"))
+    assert desk.stat("bytes") == 0
+
+
+def test_the_answer_is_noted(desk):
+    visit = desk.visit(STORY)
+    request = make_request(visit)
+    headers = {
+        "ETag": '"e"',
+        "Last-Modified": "then",
+        "Server": "s" * 600,
+        "Content-Type": "text/html",
+        "Cache-Control": "public, max-age=77",
+    }
+    response = make_response(request, "12345", headers=headers)
+    assert gate_of(desk).process_response(request, response) is response
+    assert visit.page == {
+        "etag": '"e"',
+        "last_modified": "then",
+        "server": "s" * 500,
+        "content_type": "text/html",
+        "content_length": 5,
+    }
+    assert (visit.outcome.status, visit.outcome.max_age) == (200, 77.0)
+    assert visit.outcome.not_modified is False
+    assert desk.stat("bytes") == 5
+
+
+def test_validators_go_with_an_answer_that_has_none_and_stay_with_304(desk):
+    visit = desk.visit(STORY)
+    request = make_request(visit)
+    gate_of(desk).process_response(request, make_response(request, status=304))
+    assert visit.outcome.not_modified
+    assert "etag" not in visit.page
+    assert "content_length" not in visit.page
+    gate_of(desk).process_response(request, make_response(request, "x"))
+    assert visit.page["etag"] is visit.page["last_modified"] is None
+
+
+# --- redirects
+def redirected(desk, visit, to, status=302, request=None):
+    middleware = RedirectMiddleware.from_crawler(desk.crawler)
+    request = request or make_request(visit, Referer="https://elsewhere.test/")
+    return middleware.process_response(
+        request, make_response(request, status=status, headers={"Location": to})
+    )
+
+
+def state_of(desk, url):
+    known = desk.state.frontier.known([fingerprint(url)]).get(fingerprint(url))
+    return known and known.state
+
+
+def test_a_redirect_goes_on_within_the_visit(desk):
+    visit = desk.visit(STORY)
+    hop = redirected(desk, visit, "/story/2?utm_source=feed")
+    assert hop.url == "https://news.test/story/2?utm_source=feed"
+    assert hop.meta[META_KEY] is visit
+    assert "Referer" not in hop.headers
+    assert visit.hops == [STORY]
+    assert visit.outcome.redirected_to == OTHER
+    assert visit.events[-1] == {"at": START, "event": "redirect", "status": 302, "to": hop.url}
+    assert state_of(desk, OTHER) == "done"  # nobody else fetches it
+
+
+def test_answers_that_are_no_redirects_pass(desk):
+    visit = desk.visit(STORY)
+    request = make_request(visit)
+    response = make_response(request, "x")
+    assert RedirectMiddleware.from_crawler(desk.crawler).process_response(request, response) is response
+    assert visit.hops == []
+
+
+@pytest.mark.parametrize("taken", ["fetched", "leased"])
+def test_a_redirect_to_a_page_that_is_taken_ends(desk, taken):
+    if taken == "fetched":
+        fetched(desk, OTHER)
+    else:
+        desk.visit(OTHER)
+    visit = desk.visit(STORY)
+    with pytest.raises(Ignored) as caught:
+        redirected(desk, visit, OTHER)
+    assert caught.value.cause == "redirect_known"
+    assert visit.outcome.redirected_to == OTHER
+
+
+def test_a_target_that_only_waits_is_fetched_by_this_visit(desk):
+    desk.queue(OTHER)
+    assert redirected(desk, desk.visit(STORY), OTHER).url == OTHER
+
+
+@pytest.mark.parametrize(("kind", "force"), [(Kind.FEED, False), (Kind.SECTION, False), (Kind.ARTICLE, True)])
+def test_sources_and_pages_asked_for_follow_to_known_targets(desk, kind, force):
+    fetched(desk, OTHER)
+    assert redirected(desk, desk.visit(STORY, kind, force=force), OTHER).url == OTHER
+
+
+def test_another_form_of_the_same_address_is_no_other_page(desk):
+    visit = desk.visit("http://news.test/story/1")
+    hop = redirected(desk, visit, "https://news.test/story/1?utm_medium=x")
+    assert hop.url.startswith("https://")
+    assert state_of(desk, "http://news.test/story/1") == "leased"
+
+
+def test_circles_end(desk):
+    visit = desk.visit(STORY, Kind.FEED)
+    hop = redirected(desk, visit, OTHER)
+    with pytest.raises(Ignored) as caught:
+        redirected(desk, visit, STORY, request=hop)
+    assert caught.value.cause == "redirects"
+    with pytest.raises(Ignored, match="circle"):
+        redirected(desk, visit, OTHER, request=hop)
+
+
+def test_too_many_hops_end(make_desk):
+    desk = make_desk(settings={"REDIRECT_MAX_TIMES": 2})
+    visit = desk.visit(STORY)
+    hop = None
+    for number in range(2):
+        hop = redirected(desk, visit, f"https://news.test/hop/{number}", request=hop)
+    with pytest.raises(Ignored, match="too many") as caught:
+        redirected(desk, visit, "https://news.test/hop/9", request=hop)
+    assert caught.value.cause == "redirects"
+
+
+def test_a_target_that_cannot_be_named_ends_the_visit(desk):
+    with pytest.raises(Ignored) as caught:
+        redirected(desk, desk.visit(STORY), "https://a b.test/")
+    assert caught.value.cause == "bad_url"
+
+
+def test_a_redirect_of_robots_txt_is_just_followed(desk):
+    request = Request("https://news.test/robots.txt")
+    response = make_response(request, status=301, headers={"Location": "/robots2.txt"})
+    hop = RedirectMiddleware.from_crawler(desk.crawler).process_response(request, response)
+    assert hop.url == "https://news.test/robots2.txt"
+    assert state_of(desk, hop.url) is None
+
+
+# --- politeness
+def answer(middleware, desk, visit, status, **headers):
+    request = make_request(visit)
+    return middleware.process_response(request, make_response(request, status=status, headers=headers))
+
+
+def rest_of(desk):
+    """Return the seconds until the host of the stories is asked again."""
+    desk.queue("https://news.test/waiting")
+    return desk.state.frontier.outlook(horizon=desk.clock() + 1).next_at - desk.clock()
+
+
+def rests(visit):
+    return [event["seconds"] for event in visit.events if event["event"] == "host_rests"]
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_retry_after_rests_the_host(desk, status):
+    visit = desk.visit(STORY)
+    answer(PolitenessMiddleware.from_crawler(desk.crawler), desk, visit, status, **{"Retry-After": "120"})
+    assert visit.outcome.retry_after == 120
+    assert rest_of(desk) == 120
+    assert rests(visit) == [120]
+    assert desk.stat("backed_off") == 1
+
+
+def test_retry_after_is_capped(desk):
+    visit = desk.visit(STORY)
+    answer(PolitenessMiddleware.from_crawler(desk.crawler), desk, visit, 503, **{"Retry-After": "99999999"})
+    assert visit.outcome.retry_after == MAX_RETRY_AFTER
+    assert rests(visit) == [MAX_RETRY_AFTER]
+
+
+def test_without_retry_after_pauses_double_until_something_else_is_answered(desk):
+    middleware = PolitenessMiddleware.from_crawler(desk.crawler)
+    visit = desk.visit(STORY)
+    for _ in range(3):
+        answer(middleware, desk, visit, 503, **{"Retry-After": "soon"})
+    assert visit.outcome.retry_after is None
+    answer(middleware, desk, visit, 200)
+    answer(middleware, desk, visit, 429)
+    assert rests(visit) == [FIRST_PAUSE, 2 * FIRST_PAUSE, 4 * FIRST_PAUSE, FIRST_PAUSE]
+
+
+def test_pauses_end_growing_however_long_a_host_is_down(desk):
+    middleware = PolitenessMiddleware.from_crawler(desk.crawler)
+    visit = desk.visit(STORY)
+    middleware._faults[visit.lease.entry.host] = 5000
+    middleware.process_exception(make_request(visit), DownloadTimeoutError())
+    assert rests(visit) == [LONGEST_PAUSE]
+
+
+@pytest.mark.parametrize(
+    ("error", "number"),
+    [(DownloadTimeoutError(), 1), (CannotResolveHostError(), 1), (Ignored("too_young"), 0), (KeyError(), 0)],
+)
+def test_only_faults_of_the_host_rest_it(desk, error, number):
+    visit = desk.visit(STORY)
+    PolitenessMiddleware.from_crawler(desk.crawler).process_exception(make_request(visit), error)
+    assert len(rests(visit)) == number
+    assert desk.stat("backed_off") == number
+
+
+def test_hosts_rest_one_by_one(desk):
+    middleware = PolitenessMiddleware.from_crawler(desk.crawler)
+    other = desk.visit("https://www.news.test/story/5")
+    answer(middleware, desk, other, 503)
+    visit = desk.visit(STORY)
+    answer(middleware, desk, visit, 503)
+    assert rests(visit) == rests(other) == [FIRST_PAUSE]
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from((200, 404, 429, 503)), st.text("0123456789 -.a", max_size=12))))
+def test_no_answer_rests_a_host_longer_than_the_bounds(desk, answers):
+    middleware = PolitenessMiddleware.from_crawler(desk.crawler)
+    visit = desk.visit(f"https://h{next(NUMBERS)}.test/")
+    for status, asked in answers:
+        answer(middleware, desk, visit, status, **{"Retry-After": asked})
+    assert len(rests(visit)) == sum(status in (429, 503) for status, _ in answers)
+    assert all(0 <= seconds <= MAX_RETRY_AFTER for seconds in rests(visit))
+
+
+def test_requests_without_a_visit_rest_nobody(desk):
+    middleware = PolitenessMiddleware.from_crawler(desk.crawler)
+    request = Request("https://news.test/robots.txt")
+    response = make_response(request, status=503)
+    assert middleware.process_response(request, response) is response
+    middleware.process_exception(request, DownloadTimeoutError())
+    assert desk.stat("backed_off") == 0
+
+
+# --- links
+async def collected(results):
+    return [result async for result in results]
+
+
+async def stream(*results):
+    for result in results:
+        yield result
+
+
+FOUND = Found(
+    links=(Link(url=OTHER, where=Where.FEED, text="A headline of six words here"),), referrer=STORY, depth=1
+)
+
+
+def test_links_wait_in_the_visit_and_items_go_on(desk):
+    visit = desk.visit(STORY)
+    response = make_response(make_request(visit), "x")
+    item = make_article()
+    middleware = LinksMiddleware.from_crawler(desk.crawler)
+    passed = asyncio.run(collected(middleware.process_spider_output(response, stream(FOUND, item))))
+    assert passed == [item]
+    assert visit.found == [FOUND]
+    assert state_of(desk, OTHER) is None
+
+
+def test_what_a_crawl_begins_with_is_queued_at_once(desk):
+    named = Found(links=(Link(url=OTHER, where=Where.ARGUMENT),), referrer=None, depth=0, force=True)
+    request = Request(STORY)
+    passed = asyncio.run(collected(LinksMiddleware(desk.crawler).process_start(stream(named, request))))
+    assert passed == [request]
+    assert state_of(desk, OTHER) == "pending"

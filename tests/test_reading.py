@@ -1,0 +1,173 @@
+"""Reading one answer: what it gives, and what it says of the page."""
+
+from __future__ import annotations
+
+import hashlib
+
+import pytest
+
+from newsbot.clock import utc
+from newsbot.items import Article, Kind, Where
+from newsbot.settlement import settle
+from newsbot.spiders.reading import read_response
+from newsbot.visit import Found
+from tests.builders import START, make_request, make_response
+from tests.crawls import article_html, feed_xml
+
+FEED = "https://news.test/feed.xml"
+MAP = "https://news.test/map.xml"
+STORY = "https://news.test/story/1"
+HTML = {"Content-Type": "text/html; charset=utf-8"}
+
+
+def read(desk, visit, body=b"", status=200, headers=None):
+    request = make_request(visit)
+    response = make_response(request, body, status, {**HTML, **(headers or {})})
+    visit.outcome.status = status
+    return list(read_response(desk.state, response, visit))
+
+
+def urls(found):
+    return [link.url for link in found.links]
+
+
+def index(*children):
+    body = "".join(f"<sitemap><loc>{url}</loc>{last}</sitemap>" for url, last in children)
+    return f'<sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{body}</sitemapindex>'
+
+
+def test_a_feed_gives_its_items(desk):
+    visit = desk.visit(FEED, Kind.FEED, depth=0)
+    [found] = read(desk, visit, feed_xml([STORY, "https://news.test/story/2"]))
+    assert urls(found) == [STORY, "https://news.test/story/2"]
+    assert (found.referrer, found.depth, found.force) == (FEED, 1, False)
+    assert {link.where for link in found.links} == {Where.FEED}
+    assert visit.page["links_count"] == 2
+    assert visit.outcome.changed
+    assert visit.outcome.error is None
+    assert desk.stat("fetched/feed") == desk.stat("site/news.test/fetched") == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "cause"),
+    [
+        (Kind.FEED, "<html><body>no feed</body></html>", "feed_"),
+        (Kind.FEED, "", "feed_"),
+        (Kind.SITEMAP, "<html><body>no sitemap</body></html>", "sitemap_"),
+    ],
+)
+def test_a_source_that_is_none_is_a_fault_with_a_cause(desk, kind, body, cause):
+    visit = desk.visit(FEED, kind)
+    assert read(desk, visit, body) == []
+    assert visit.outcome.error.startswith(cause)
+    assert desk.stat(f"errors/{visit.outcome.error}") == desk.stat("site/news.test/errors") == 1
+    assert visit.events[-1]["event"] == "unreadable"
+
+
+@pytest.mark.parametrize(
+    ("status", "cause", "kind", "pages"),
+    [(404, "http_404", Kind.ARTICLE, 1), (503, "http_5xx", Kind.FEED, 0), (304, None, Kind.ARTICLE, 0)],
+)
+def test_answers_without_a_page(desk, status, cause, kind, pages):
+    visit = desk.visit(STORY, kind)
+    assert read(desk, visit, "x", status) == []
+    assert visit.outcome.error == cause
+    assert desk.stat("unchanged") == (status == 304)
+    assert desk.stat("site/news.test/pages") == pages
+    assert "content_hash" not in visit.page
+
+
+def test_a_source_with_the_same_bytes_is_not_read_again(desk):
+    body = feed_xml([STORY])
+    for number, expected in enumerate((1, 0)):
+        visit = desk.visit(FEED, Kind.FEED)
+        assert len(read(desk, visit, body)) == expected
+        assert visit.outcome.changed is (number == 0)
+        assert visit.page["content_hash"] == hashlib.blake2b(body.encode(), digest_size=16).hexdigest()
+        settle(desk.state, visit)
+    assert desk.stat("unchanged") == 1
+    assert len(read(desk, desk.visit(FEED, Kind.FEED), feed_xml([STORY, STORY + "0"]))) == 1
+
+
+def test_a_sitemap_index_gives_its_parts_until_it_is_too_deep(desk):
+    body = index((MAP, ""), ("https://news.test/map2.xml", ""))
+    visit = desk.visit("https://news.test/index.xml", Kind.SITEMAP, depth=1)
+    found = [one for one in read(desk, visit, body) if one.links]
+    assert [url for one in found for url in urls(one)] == [MAP, "https://news.test/map2.xml"]
+    assert {(link.kind, link.where) for one in found for link in one.links} == {(Kind.SITEMAP, Where.SITEMAP)}
+    assert {one.depth for one in found} == {2}
+    assert visit.page["links_count"] == 2
+    deep = desk.visit("https://news.test/deep.xml", Kind.SITEMAP, depth=5)
+    assert not any(one.links for one in read(desk, deep, body))
+
+
+def test_a_broken_address_in_an_index_spoils_no_other(desk):
+    body = index(("https://news.test:99999/x", ""), ("http://[", ""), (MAP, ""))
+    found = read(desk, desk.visit("https://news.test/index.xml", Kind.SITEMAP), body)
+    assert MAP in [url for one in found for url in urls(one)]
+
+
+def test_an_article_page_gives_the_article(desk):
+    visit = desk.visit(STORY, text="From the feed")
+    desk.clock.now += 50
+    [article] = read(desk, visit, article_html(1))
+    assert isinstance(article, Article)
+    assert article.title == "Council story number 1 about the bridge"
+    assert (article.discovered_at, article.fetched_at) == (utc(START), utc(START + 50))
+    assert article.source == "news.test"
+    assert visit.outcome.is_article
+    assert visit.page["canonical_url"] == STORY
+    counted = ("pages", "pages/articles", "site/news.test/pages", "site/news.test/article_pages")
+    assert [desk.stat(name) for name in counted] == [1, 1, 1, 1]
+
+
+def test_a_page_that_is_no_article_says_why(desk):
+    visit = desk.visit(STORY)
+    assert read(desk, visit, "<html><body><p>Nothing here.</p></body></html>") == []
+    assert visit.outcome.is_article is False
+    assert visit.outcome.error is None
+    [event] = [event for event in visit.events if event["event"] == "not_an_article"]
+    assert desk.stat(f"not_article/{event['reason']}") == 1
+    assert (desk.stat("pages"), desk.stat("pages/articles")) == (1, 0)
+
+
+def test_links_of_an_article_are_read_only_where_they_are_followed(make_desk):
+    more = "<a href='/story/2'>Another story of the council and its bridge</a>"
+    desk = make_desk({"bare.test": "domain: bare.test\n"})
+    results = read(desk, desk.visit("https://bare.test/story/1"), article_html(1, extra=more))
+    [article, found] = results
+    assert isinstance(article, Article)
+    assert isinstance(found, Found)
+    assert "https://bare.test/story/2" in urls(found)
+    desk.state.with_sources.add("bare.test")
+    assert len(read(desk, desk.visit("https://bare.test/story/3"), article_html(3, extra=more))) == 1
+
+
+SOURCES = (
+    "<html><head><link rel='alternate' type='application/rss+xml' href='/rss'></head>"
+    "<body><a href='/story/2'>A story of the council and its bridge</a></body></html>"
+)
+
+
+@pytest.mark.parametrize(
+    ("rule", "where", "found"),
+    [
+        ("", Where.SEED, True),
+        ("", Where.BODY, False),
+        ("feeds: https://bare.test/f\n", Where.SEED, False),
+    ],
+)
+def test_a_home_page_names_feeds_where_the_rule_names_no_source(make_desk, rule, where, found):
+    desk = make_desk({"bare.test": f"domain: bare.test\n{rule}"})
+    visit = desk.visit("https://bare.test/", Kind.SECTION, where=where, depth=0)
+    results = read(desk, visit, SOURCES)
+    links = [link for one in results for link in one.links]
+    assert ("https://bare.test/rss" in [link.url for link in links if link.kind is Kind.FEED]) is found
+    assert "https://bare.test/story/2" in [link.url for link in links]
+
+
+def test_a_section_front_is_no_article(desk):
+    visit = desk.visit("https://news.test/politics/", Kind.SECTION)
+    results = read(desk, visit, article_html(1))
+    assert not any(isinstance(one, Article) for one in results)
+    assert desk.stat("pages") == 0

@@ -1,0 +1,236 @@
+"""robots.txt: what is asked, for how long it is remembered, and what it changes."""
+
+from __future__ import annotations
+
+import asyncio
+from types import SimpleNamespace
+
+import pytest
+from scrapy import Request
+from scrapy.exceptions import DownloadTimeoutError, NotConfigured
+from scrapy.http import Response
+
+from newsbot.causes import Ignored
+from newsbot.intake import queue_found
+from newsbot.items import Kind, Link, Where
+from newsbot.middlewares import robots
+from newsbot.middlewares.robots import KEEP_FAILED_SECONDS, KEEP_SECONDS, RobotsMiddleware
+from newsbot.visit import Found
+from tests.builders import make_request
+
+STORY = "https://news.test/story/1"
+
+
+class Site:
+    """Answers for robots.txt and remembers who asked."""
+
+    def __init__(self, desk, body="", status=200):
+        self.body, self.status = body, status
+        self.asked = []
+        desk.crawler.engine = SimpleNamespace(download_async=self.download)
+        self.middleware = RobotsMiddleware.from_crawler(desk.crawler)
+
+    async def download(self, request):
+        self.asked.append(request)
+        await asyncio.sleep(0)
+        if isinstance(self.status, Exception):
+            raise self.status
+        body = self.body if isinstance(self.body, bytes) else self.body.encode()
+        return Response(request.url, status=self.status, body=body)
+
+    def cause(self, request):
+        """Return why a request is refused, None if it may go."""
+        return self.causes(request)[0]
+
+    def causes(self, *requests):
+        async def all_of_them():
+            calls = (self.middleware.process_request(request) for request in requests)
+            return await asyncio.gather(*calls, return_exceptions=True)
+
+        told = asyncio.run(all_of_them())
+        assert all(one is None or isinstance(one, Ignored) for one in told), told
+        return [one and one.cause for one in told]
+
+
+def test_what_is_forbidden_is_not_fetched(desk):
+    site = Site(desk, "User-agent: newsbot\nDisallow: /private/\n\nUser-agent: *\nDisallow: /\n")
+    assert site.cause(Request("https://news.test/private/1")) == "robots"
+    assert site.cause(Request(STORY)) is None
+    [question] = site.asked
+    assert question.url == "https://news.test/robots.txt"
+    assert question.meta["dont_obey_robotstxt"]
+
+
+def test_one_question_an_origin_however_many_wait(desk):
+    site = Site(desk, "User-agent: *\nDisallow: /private/\n")
+    requests = [Request(f"https://news.test/private/{number}") for number in range(20)]
+    assert site.causes(*requests) == ["robots"] * 20
+    assert len(site.asked) == 1
+    site.causes(Request("http://news.test/a"), Request("https://news.test:8443/a"))
+    assert [question.url for question in site.asked[1:]] == [
+        "http://news.test/robots.txt",
+        "https://news.test:8443/robots.txt",
+    ]
+
+
+def test_one_who_gives_up_takes_the_answer_from_nobody(desk):
+    site = Site(desk, "User-agent: *\nDisallow: /\n")
+
+    async def run():
+        waiting = [asyncio.ensure_future(site.middleware.process_request(Request(STORY))) for _ in range(2)]
+        await asyncio.sleep(0)
+        waiting[0].cancel()
+        return await asyncio.gather(*waiting, return_exceptions=True)
+
+    first, second = asyncio.run(run())
+    assert isinstance(first, asyncio.CancelledError)
+    assert isinstance(second, Ignored)
+
+
+def test_answers_are_kept_a_day_and_faults_some_minutes(desk):
+    site = Site(desk)
+    site.cause(Request(STORY))
+    desk.clock.now += KEEP_SECONDS
+    site.cause(Request(STORY))
+    assert len(site.asked) == 1
+    desk.clock.now += 1
+    site.status = 500
+    assert site.cause(Request(STORY)) == "robots_failing"
+    desk.clock.now += KEEP_FAILED_SECONDS
+    assert site.cause(Request(STORY)) == "robots_failing"
+    assert len(site.asked) == 2
+    desk.clock.now += 1
+    site.status = 200
+    assert site.cause(Request(STORY)) is None
+
+
+@pytest.mark.parametrize(
+    ("status", "cause"),
+    [
+        (404, None),
+        (403, None),
+        (301, None),
+        (429, "robots_failing"),
+        (500, "robots_failing"),
+        (503, "robots_failing"),
+        (DownloadTimeoutError("slow"), "robots_unreachable"),
+    ],
+)
+def test_no_robots_txt_allows_all_and_a_fault_of_the_server_nothing(desk, status, cause):
+    site = Site(desk, "User-agent: *\nDisallow: /\n", status)
+    assert site.cause(Request(STORY)) == cause
+    assert desk.stat("robots/unreachable") == (cause is not None)
+    assert desk.stat("robots/asked") == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "cause"),
+    [
+        (b"\xef\xbb\xbfUser-agent: *\nDisallow: /", "robots"),
+        (b"User-agent: *\r\nDisallow: /\r\n\xff\xfe", "robots"),
+        (b"<html>User-agent</html>", None),
+        (b"\x00" * 100, None),
+        (b"User-agent: *\n" + b"Disallow: /a\n" * 60_000 + b"Disallow: /\n", None),  # beyond the bound
+    ],
+)
+def test_strange_files_are_read_as_far_as_they_go(desk, body, cause):
+    assert Site(desk, body).cause(Request(STORY)) == cause
+
+
+def test_known_origins_are_bounded(desk, monkeypatch):
+    monkeypatch.setattr(robots, "MAX_KNOWN", 3)
+    site = Site(desk)
+    for number in range(10):
+        site.cause(Request(f"https://h{number}.test/"))
+        assert len(site.middleware._asked) <= 3
+
+
+def test_it_is_off_by_the_setting_and_for_itself(make_desk):
+    desk = make_desk(settings={"ROBOTSTXT_OBEY": False})
+    with pytest.raises(NotConfigured):
+        RobotsMiddleware.from_crawler(desk.crawler)
+
+
+def test_the_question_itself_is_not_asked_about(desk):
+    site = Site(desk)
+    assert site.cause(Request("https://news.test/robots.txt", meta={"dont_obey_robotstxt": True})) is None
+    assert site.asked == []
+
+
+# --- Crawl-delay
+def gap(desk, visit):
+    """Return the seconds between two turns of the host's clock, after the visit."""
+    desk.state.frontier.ack(visit.lease, next_due=None)
+    desk.clock.now += 1000
+    waiting = [desk.entry(f"{visit.lease.entry.url}/{number}") for number in range(2)]
+    desk.state.frontier.add(waiting)
+    [lease] = desk.state.frontier.lease("test", 1, horizon=desk.clock(), ttl=600)
+    desk.state.frontier.ack(lease, next_due=None)
+    return desk.state.frontier.outlook(horizon=desk.clock()).next_at - desk.clock()
+
+
+@pytest.mark.parametrize(
+    ("line", "delay"),
+    [
+        ("Crawl-delay: 7", 7),
+        ("Crawl-delay: 9999", 30),
+        ("Crawl-delay: -3", 0),
+        ("Crawl-delay: nan", 0),
+        ("", 0),
+    ],
+)
+def test_crawl_delay_slows_the_host_down_to_a_cap(desk, line, delay):
+    visit = desk.visit(STORY)
+    Site(desk, f"User-agent: *\n{line}\n").cause(make_request(visit))
+    assert gap(desk, visit) == delay
+
+
+def test_a_shorter_crawl_delay_than_the_rules_changes_nothing(make_desk):
+    desk = make_desk({"news.test": "domain: news.test\ndelay: 4\nfeeds: https://news.test/f\n"})
+    visit = desk.visit(STORY)
+    Site(desk, "User-agent: *\nCrawl-delay: 2\n").cause(make_request(visit))
+    assert gap(desk, visit) == 4
+
+
+def test_links_to_a_host_do_not_undo_its_crawl_delay(desk):
+    """A worker that goes on with an older queue meets robots.txt before it meets a link to the host."""
+    url = "https://www.news.test/story/1"
+    visit = desk.visit(url)
+    Site(desk, "User-agent: *\nCrawl-delay: 7\n").cause(make_request(visit))
+    link = Link(url="https://www.news.test/story/2", where=Where.ARGUMENT)
+    queue_found(desk.state, Found(links=(link,), referrer=None, depth=0))
+    assert gap(desk, visit) == 7
+
+
+# --- Sitemap lines
+SITEMAPS = "User-agent: *\nSitemap: https://news.test/map.xml\nSitemap: /more.xml\n"
+
+
+@pytest.mark.parametrize(
+    ("rule", "found"),
+    [
+        ("", True),
+        ("feeds: https://news.test/f\n", False),
+        ("feeds: https://news.test/f\nfollow: [feeds, sitemaps]\n", True),
+    ],
+)
+def test_sitemaps_are_taken_where_the_rule_names_none(make_desk, rule, found):
+    desk = make_desk({"news.test": f"domain: news.test\n{rule}"})
+    visit = desk.visit(STORY)
+    Site(desk, SITEMAPS).cause(make_request(visit))
+    if not found:
+        assert visit.found == []
+        return
+    [links] = visit.found
+    assert links.referrer == "https://news.test/robots.txt"
+    assert [(link.url, link.kind) for link in links.links] == [
+        ("https://news.test/map.xml", Kind.SITEMAP),
+        ("https://news.test/more.xml", Kind.SITEMAP),
+    ]
+
+
+def test_an_error_page_names_no_sitemaps(make_desk):
+    desk = make_desk({"news.test": "domain: news.test\n"})
+    visit = desk.visit(STORY)
+    assert Site(desk, SITEMAPS, 404).cause(make_request(visit)) is None
+    assert visit.found == []

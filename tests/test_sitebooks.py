@@ -1,0 +1,63 @@
+"""Counters of each site, added up over all crawls."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+import pytest
+
+from newsbot.errors import DataUnavailable
+from newsbot.sitebooks import SiteBooks
+from newsbot.storage.sqlite import SqliteStorage
+
+
+@pytest.fixture
+def storage(tmp_path):
+    with closing(SqliteStorage(tmp_path / "newsbot.db")) as opened:
+        yield opened
+
+
+def stats(**counters):
+    return {f"newsbot/site/a.test/{name}": value for name, value in counters.items()}
+
+
+def test_only_what_has_come_since_is_added(storage):
+    books = SiteBooks()
+    books.write(storage, stats(pages=3, errors=1))
+    books.write(storage, stats(pages=3, errors=1))
+    books.write(storage, stats(pages=5, errors=1))
+    assert storage.sites()["a.test"].counters == {"pages": 5, "errors": 1}
+
+
+def test_another_crawl_adds_to_the_last(storage):
+    for pages in (3, 4):
+        SiteBooks().write(storage, stats(pages=pages))
+    assert storage.sites()["a.test"].counters == {"pages": 7}
+
+
+def test_last_times_are_kept(storage):
+    books = SiteBooks()
+    books.last_article["a.test"] = 100.0
+    books.last_error["a.test"] = ("timeout", 90.0)
+    books.write(storage, stats(articles=1))
+    books.write(storage, stats(articles=2))
+    site = storage.sites()["a.test"]
+    assert (site.last_article, site.last_error, site.last_error_at) == (100.0, "timeout", 90.0)
+
+
+def test_after_a_fault_nothing_is_missing_and_nothing_counted_twice(storage, monkeypatch):
+    books = SiteBooks()
+    books.last_article["a.test"] = 100.0
+    books.last_error["a.test"] = ("timeout", 90.0)
+
+    def locked(record):
+        raise DataUnavailable("locked")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(storage, "count_site", locked)
+        with pytest.raises(DataUnavailable):
+            books.write(storage, stats(articles=1))
+    books.write(storage, stats(articles=1))
+    site = storage.sites()["a.test"]
+    assert site.counters == {"articles": 1}
+    assert (site.last_article, site.last_error, site.last_error_at) == (100.0, "timeout", 90.0)

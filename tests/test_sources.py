@@ -1,0 +1,91 @@
+"""What a crawl begins with."""
+
+from __future__ import annotations
+
+import pytest
+
+from newsbot.items import Kind, Where
+from newsbot.spiders.sources import sources
+
+FULL = """domain: a.test
+seeds: https://a.test/
+feeds: https://a.test/feed
+sitemaps: https://a.test/map.xml
+sections: https://a.test/politics/
+article: '^/story/'
+section: '^/topic/'
+"""
+BARE = "domain: b.test\n"
+
+
+def begun(desk):
+    return list(sources(desk.state))
+
+
+def kinds(found):
+    return [(link.kind.value, link.url) for link in found.links]
+
+
+ALL = [
+    ("feed", "https://a.test/feed"),
+    ("sitemap", "https://a.test/map.xml"),
+    ("section", "https://a.test/"),
+    ("section", "https://a.test/politics/"),
+]
+
+
+def test_each_rule_names_its_sources_and_a_bare_one_its_home(make_desk):
+    first, second = begun(make_desk({"a.test": FULL, "b.test": BARE}))
+    assert kinds(first) == ALL
+    assert kinds(second) == [("section", "https://b.test/")]
+    for found in (first, second):
+        assert (found.depth, found.force, found.referrer) == (0, False, None)
+        assert {link.where for link in found.links} == {Where.SEED}
+
+
+@pytest.mark.parametrize(
+    ("follow", "chosen"),
+    [
+        (("feeds",), ALL[:1]),
+        (("sitemaps",), ALL[1:2]),
+        (("sections",), ALL[2:]),
+        (("links",), ALL[2:]),
+        (("feeds", "sitemaps"), ALL[:2]),
+    ],
+)
+def test_follow_chooses_and_a_bare_rule_still_begins_at_home(make_desk, follow, chosen):
+    first, second = begun(make_desk({"a.test": FULL, "b.test": BARE}, follow=follow))
+    assert kinds(first) == chosen
+    assert kinds(second) == [("section", "https://b.test/")]
+
+
+def test_follow_of_the_rule_holds_unless_an_argument_says_otherwise(make_desk):
+    rules = {"a.test": FULL + "follow: [feeds]\n"}
+    assert kinds(begun(make_desk(rules))[0]) == ALL[:1]
+    assert kinds(begun(make_desk(rules, follow=("sitemaps",)))[0]) == ALL[1:2]
+
+
+def test_only_the_sites_asked_for(make_desk):
+    desk = make_desk({"a.test": FULL, "b.test": BARE}, sites=("b.test",))
+    assert [kinds(found) for found in begun(desk)] == [[("section", "https://b.test/")]]
+
+
+@pytest.mark.parametrize(
+    ("url", "kind"),
+    [
+        ("https://a.test/feed", Kind.FEED),
+        ("https://a.test/map.xml", Kind.SITEMAP),
+        ("https://a.test/story/1/", Kind.ARTICLE),
+        ("https://a.test/topic/7", Kind.SECTION),
+        ("https://c.test/", Kind.SECTION),
+        ("https://c.test", Kind.SECTION),
+        ("https://c.test/politics/", Kind.SECTION),
+        ("https://c.test/2026/11/20/the-council-met-and-talked-about-a-bridge", Kind.ARTICLE),
+    ],
+)
+def test_addresses_asked_for_are_taken_as_what_the_rule_or_their_looks_say(make_desk, url, kind):
+    [found] = begun(make_desk({"a.test": FULL}, urls=(url,), feeds=("https://d.test/rss",)))
+    assert found.force
+    feed, asked = found.links
+    assert (feed.url, feed.kind, feed.where) == ("https://d.test/rss", Kind.FEED, Where.ARGUMENT)
+    assert (asked.url, asked.kind, asked.where) == (url, kind, Where.ARGUMENT)

@@ -1,0 +1,262 @@
+"""What only MongoDB has: races of many workers, the collections' versions, documents that people read."""
+
+from __future__ import annotations
+
+import multiprocessing
+import re
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from multiprocessing.synchronize import Barrier
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from pymongo import MongoClient
+from pymongo.database import Database
+
+from newsbot.errors import DataError, SchemaError
+from newsbot.storage.base import ArticleFilter, SiteRecord, Verdict
+from newsbot.storage.mongo import MongoStorage
+from newsbot.storage.mongo.schema import MIGRATIONS
+from tests.contracts.storage_samples import NOON, make_article, make_page
+from tests.servers import run_mongo
+
+PROCESSES = 4
+
+
+@pytest.fixture
+def database(mongo_uri: str) -> Iterator[Database[dict[str, Any]]]:
+    """A database of the test's own, which newsbot has not seen."""
+    with MongoClient[dict[str, Any]](mongo_uri, tz_aware=True) as client:
+        name = f"newsbot_test_{uuid4().hex[:12]}"
+        yield client[name]
+        client.drop_database(name)
+
+
+@pytest.fixture
+def storage(mongo_uri: str, database: Database[dict[str, Any]]) -> Iterator[MongoStorage]:
+    opened = MongoStorage(mongo_uri, database=database.name)
+    yield opened
+    opened.close()
+
+
+def at_once(work: Any, *given: Any) -> list[Any]:
+    """Run ``work(number, barrier, answers, *given)`` in processes; return what they put into ``answers``."""
+    context = multiprocessing.get_context("spawn")
+    barrier, answers = context.Barrier(PROCESSES), context.SimpleQueue()
+    workers = [
+        context.Process(target=work, args=(number, barrier, answers, *given)) for number in range(PROCESSES)
+    ]
+    for worker in workers:
+        worker.start()
+    got = [answers.get() for _ in workers]
+    for worker in workers:
+        worker.join(60)
+        assert worker.exitcode == 0
+    return got
+
+
+# --- races
+
+TURNS = 150
+
+
+def _store(number: int, barrier: Barrier, answers: Any, uri: str, name: str) -> None:
+    barrier.wait(60)
+    storage = MongoStorage(uri, database=name)  # all make the collections at once
+    verdicts = []
+    for turn in range(TURNS):
+        article = make_article(f"{turn}/{number}", f"The same text {turn}.")
+        barrier.wait(60)
+        verdicts.append((turn, str(storage.store(article).verdict)))
+    storage.close()
+    answers.put(verdicts)
+
+
+def test_four_processes_store_each_text_once(mongo_uri: str, database: Database[dict[str, Any]]) -> None:
+    got = Counter(verdict for verdicts in at_once(_store, mongo_uri, database.name) for verdict in verdicts)
+    assert got == Counter({(turn, "new"): 1 for turn in range(TURNS)}) + Counter(
+        {(turn, "same_text"): PROCESSES - 1 for turn in range(TURNS)}
+    )
+    for name in ("articles", "texts", "words"):
+        assert database[name].count_documents({}) == TURNS
+    assert database["aliases"].count_documents({}) == TURNS * (PROCESSES - 1)
+
+
+def _update(number: int, barrier: Barrier, answers: Any, uri: str, name: str) -> None:
+    storage = MongoStorage(uri, database=name)
+    barrier.wait(60)
+    answers.put([storage.store(make_article("a", f"Text {number} {turn}.")).version for turn in range(6)])
+    storage.close()
+
+
+def test_versions_that_processes_write_at_once_are_all_kept(
+    mongo_uri: str, database: Database[dict[str, Any]], storage: MongoStorage
+) -> None:
+    numbers = [version for versions in at_once(_update, mongo_uri, database.name) for version in versions]
+    assert sorted(numbers) == list(range(1, 6 * PROCESSES + 1))
+    assert [article.version for article in storage.versions("https://example.org/a")] == sorted(numbers)
+    assert database["texts"].count_documents({}) == 6 * PROCESSES
+
+
+def _discover(number: int, barrier: Barrier, answers: Any, uri: str, name: str) -> None:
+    storage = MongoStorage(uri, database=name)
+    for turn in range(40):
+        pages = [make_page(f"{turn}/{page}", (f"{number}",), depth=9 - number) for page in range(5)]
+        late = make_page("hub", (f"{number}/{turn}",), history=[{"at": float(turn), "event": f"e{number}"}])
+        barrier.wait(60)
+        storage.discover([*pages, late])
+        storage.save_pages([late])
+        storage.count_site(SiteRecord(source="example.org", counters={"dropped.a$b": 1}))
+    storage.close()
+    answers.put(None)
+
+
+def test_no_referrer_event_or_count_is_lost_when_processes_write_one_page(
+    mongo_uri: str, database: Database[dict[str, Any]], storage: MongoStorage
+) -> None:
+    at_once(_discover, mongo_uri, database.name)
+    found = {page.url.removeprefix("https://example.org/"): page for page in storage.iter_pages()}
+    hub = found.pop("hub")
+    assert len(found) == 40 * 5
+    for page in found.values():
+        assert sorted(page.referrers) == [f"https://example.org/{number}" for number in range(PROCESSES)]
+        assert (page.referrer_count, page.depth) == (PROCESSES, 9 - PROCESSES + 1)
+    assert 144 <= hub.referrer_count <= 176  # 160 distinct ones, to within a few per cent
+    assert [event["at"] for event in hub.history] == sorted(event["at"] for event in hub.history)
+    latest = {(float(turn), f"e{number}") for turn in range(34, 40) for number in range(PROCESSES)}
+    assert latest <= {(event["at"], event["event"]) for event in hub.history}
+    assert storage.sites()["example.org"].counters == {"dropped.a$b": 40 * PROCESSES}
+
+
+# --- collections
+
+
+def test_collections_of_a_newer_version_are_refused(
+    mongo_uri: str, database: Database[dict[str, Any]]
+) -> None:
+    MongoStorage(mongo_uri, database=database.name).close()
+    assert database["schema"].find_one() == {"_id": "storage", "version": len(MIGRATIONS)}
+    database["schema"].update_one({"_id": "storage"}, {"$set": {"version": 99}})
+    with pytest.raises(SchemaError, match=r"storage was written by a newer newsbot.*upgrade"):
+        MongoStorage(mongo_uri, database=database.name)
+    kept = database["schema"].find_one()
+    assert kept is not None
+    assert kept["version"] == 99
+
+
+def test_collections_that_were_made_by_halves_are_completed(
+    mongo_uri: str, database: Database[dict[str, Any]], storage: MongoStorage
+) -> None:
+    database["schema"].delete_many({})
+    database["words"].drop()
+    database["articles"].drop_indexes()
+    again = MongoStorage(mongo_uri, database=database.name)
+    again.store(make_article("a"))
+    assert len(again.search("новость")) == 1
+    assert len(database["articles"].index_information()) == 5
+    again.close()
+
+
+def test_data_of_another_program_are_refused_and_left_alone(
+    mongo_uri: str, database: Database[dict[str, Any]]
+) -> None:
+    database["articles"].insert_one({"_id": 1, "mine": True})
+    with pytest.raises(SchemaError, match=r"another program \(articles\).*MONGO_URI"):
+        MongoStorage(mongo_uri, database=database.name)
+    assert database.list_collection_names() == ["articles"]
+
+
+def test_a_server_without_replica_set_is_refused_with_the_remedy(tmp_path: Path) -> None:
+    for server in run_mongo(tmp_path, replica_set=False):
+        with pytest.raises(DataError, match=r"replica set.*rs\.initiate\(\)"):
+            MongoStorage(server.uri)
+
+
+def test_a_write_is_acknowledged_by_a_majority_with_journal_unless_the_uri_says_else(
+    mongo_uri: str, database: Database[dict[str, Any]], storage: MongoStorage
+) -> None:
+    concern = storage._place.write_concern.document
+    assert (concern["w"], concern["j"]) == ("majority", True)
+    mark = "&" if "?" in mongo_uri else "?"
+    other = MongoStorage(f"{mongo_uri}{mark}w=1&journal=false", database=database.name)
+    concern = other._place.write_concern.document
+    assert (concern["w"], concern["j"]) == (1, False)
+    other.close()
+
+
+# --- documents
+
+
+def test_documents_are_what_people_expect(database: Database[dict[str, Any]], storage: MongoStorage) -> None:
+    storage.store(make_article("a", "Текст новости.", tags=["x"], modified_at=NOON))
+    found = database["articles"].find_one()
+    assert found is not None
+    assert found["published_at"] == NOON.replace(microsecond=123000)
+    assert found["finer"]["published_at"] == 456
+    assert (found["canonical_url"], found["tags"]) == ("https://example.org/a", ["x"])
+    early = database["articles"].count_documents({"published_at": {"$lt": datetime(2024, 5, 4, tzinfo=UTC)}})
+    assert early == 1
+
+
+def test_times_are_compared_to_the_microsecond(storage: MongoStorage) -> None:
+    storage.store(make_article("a"))
+    assert storage.count_articles(ArticleFilter(since=NOON)) == 1
+    assert storage.count_articles(ArticleFilter(until=NOON)) == 0
+    assert storage.count_articles(ArticleFilter(since=NOON.replace(microsecond=123457))) == 0
+
+
+def test_what_sites_write_is_never_read_as_a_command(storage: MongoStorage) -> None:
+    odd = make_page("$x", ("$referrers", "$$ROOT"), server="$server", etag="$$NOW")
+    for _ in range(2):
+        storage.discover([odd])
+    (found,) = storage.iter_pages()
+    assert (found.server, found.etag, found.referrers) == ("$server", "$$NOW", odd.referrers)
+    storage.discover([make_page("$x", ("$depth",))])
+    (found,) = storage.iter_pages()
+    assert found.referrers == [*odd.referrers, "https://example.org/$depth"]
+    article = make_article("b", "$text", title="$title", extraction={"$a.b\0": "x"})
+    storage.store(article)
+    kept = storage.article(article.canonical_url)
+    assert kept is not None
+    assert (kept.title, kept.extraction) == ("$title", {"$a.b": "x"})
+
+
+def test_search_and_streams_use_their_indexes(
+    database: Database[dict[str, Any]], storage: MongoStorage
+) -> None:
+    for number in range(30):
+        storage.store(make_article(str(number), f"Слово номер {number}"))
+    storage.discover([make_page(str(number)) for number in range(30)])
+    database.command("profile", 2)
+    storage.search("слово -двадцать")
+    list(storage.iter_pages(source="example.org"))
+    list(storage.iter_articles(ArticleFilter(source="example.org")))
+    storage.count_articles()
+    storage.stories()
+    database.command("profile", 0)
+    plans = [
+        one["planSummary"] for one in database["system.profile"].find({"planSummary": {"$exists": True}})
+    ]
+    assert len(plans) >= 5
+    assert [plan for plan in plans if "COLLSCAN" in plan] == []
+
+
+def test_storing_again_after_a_lost_answer_changes_nothing(storage: MongoStorage) -> None:
+    article = make_article("a")
+    storage.store(article)
+    assert storage.store(article).verdict is Verdict.UNCHANGED
+    assert storage.store(make_article("b")).verdict is Verdict.SAME_TEXT
+    assert storage.store(make_article("b")).verdict is Verdict.SAME_TEXT
+
+
+def test_only_this_package_knows_the_driver() -> None:
+    root = Path(__file__).resolve().parent.parent / "newsbot"
+    users = {
+        path.relative_to(root).parent.as_posix()
+        for path in root.rglob("*.py")
+        if re.search(r"^\s*(from|import) (pymongo|bson)\b", path.read_text(encoding="utf-8"), re.MULTILINE)
+    }
+    assert users == {"storage/mongo"}
