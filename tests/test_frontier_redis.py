@@ -163,9 +163,7 @@ def test_the_clock_is_the_servers(place: dict[str, Any]) -> None:
 
 def test_redis_cluster(tmp_path: Path) -> None:
     redisserver.need_redis()
-    server = redisserver.RedisServer(
-        tmp_path, "--cluster-enabled", "yes", "--cluster-port", str(free_port())
-    )
+    server = redisserver.RedisServer(tmp_path, "--cluster-enabled", "yes", "--cluster-port", str(free_port()))
     server.start()
     with redis.Redis(port=server.port) as client:
         client.execute_command("CLUSTER", "ADDSLOTSRANGE", 0, 16383)
