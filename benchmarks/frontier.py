@@ -242,6 +242,22 @@ def _print(rows: list[dict[str, Any]]) -> None:
             f"{row['system']:15}{row['step']:24}{row['clients']:8}{row['per_second']:15,.0f}"
             f"{row['p99_ms']:12.2f} ms{note}"
         )
+    print("\nURLs a second through the whole life: add, take out, acknowledge")
+    for clients in CLIENTS:
+        pace = {
+            system: 1
+            / sum(
+                1 / row["per_second"]
+                for row in timed
+                if (row["system"], row["clients"]) == (system, clients)
+                and row["step"] != ("take out" if system == "newsbot" else "")
+            )
+            for system in ("scrapy-redis", "newsbot")
+        }
+        print(
+            f"{clients} clients: scrapy-redis {pace['scrapy-redis']:,.0f}, newsbot {pace['newsbot']:,.0f}, "
+            f"{pace['newsbot'] / pace['scrapy-redis']:.2f} times"
+        )
     print("\nbytes per URL")
     for kind in ("queued", "known"):
         for row in rows:

@@ -1,5 +1,6 @@
 -- ack(now, level, fingerprint, token, next_due) -> 0 if the lease is not the caller's, else 1 + how many URLs
---   are merely known.   next_due: empty for never: then only the second of this fetch is kept.
+--   are merely known (0 if this is none of them). next_due: empty for never: then only the second of this
+--   fetch is kept.
 -- Keys: meta, entries, due, leases, holders, owned, out, hosts, turns, full (1, 2, 7, 9-15, see lib.lua);
 --   KEYS[16], KEYS[17]  HASH  the buckets of the fingerprint at the level and at the next
 
@@ -13,12 +14,13 @@ if not record then
   return 0
 end
 record.attempts, record.lost, record.fetched = 0, 0, now
+local known = 0
 if ARGV[5] == '' then
   leave.l(fingerprint, record)
   redis.call('HDEL', KEYS[2], fingerprint)
-  keep_known(fingerprint, 0, now)
+  known = keep_known(fingerprint, 0, now)
 else
   move(fingerprint, record, 'd', tonumber(ARGV[5]))
 end
 put_hosts()
-return 1 + tonumber(redis.call('HGET', KEYS[1], 'known') or 0)
+return 1 + known

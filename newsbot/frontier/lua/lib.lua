@@ -48,11 +48,8 @@ end
 -- --- numbers as 8 bytes that sort as the numbers do
 
 local function inverted(bytes)
-  local turned = {}
-  for place = 1, 8 do
-    turned[place] = string.char(255 - bytes:byte(place))
-  end
-  return table.concat(turned)
+  local high, low = struct.unpack('>I4I4', bytes)
+  return struct.pack('>I4I4', 4294967295 - high, 4294967295 - low)
 end
 
 local function sortable(value)
@@ -101,6 +98,13 @@ end
 
 local hosts = {}
 
+local function index_of(host) -- the key that lists it by turn; nil: it has nothing ready
+  if host.ready > 0 then
+    return host.leased < host.concurrency and KEYS[14] or KEYS[15]
+  end
+  return nil
+end
+
 local function host_of(name)
   local host = hosts[name]
   if host then
@@ -111,6 +115,7 @@ local function host_of(name)
     local delay, concurrency, last_turn, next_turn, ready, leased = struct.unpack('>dIddII', text)
     host = {delay = delay, concurrency = concurrency, last_turn = last_turn, next_turn = next_turn,
       ready = ready, leased = leased}
+    host.listed, host.listed_at = index_of(host), next_turn
   else
     host = {delay = 1, concurrency = 1, last_turn = NEVER, next_turn = 0, ready = 0, leased = 0,
       changed = true}
@@ -124,11 +129,15 @@ local function put_hosts()
     if host.changed then
       redis.call('HSET', KEYS[13], name, struct.pack('>dIddII', host.delay, host.concurrency,
         host.last_turn, host.next_turn, host.ready, host.leased))
-      local free = host.ready > 0 and host.leased < host.concurrency
-      local full = host.ready > 0 and not free
-      local turn = number(host.next_turn)
-      if free then redis.call('ZADD', KEYS[14], turn, name) else redis.call('ZREM', KEYS[14], name) end
-      if full then redis.call('ZADD', KEYS[15], turn, name) else redis.call('ZREM', KEYS[15], name) end
+      local list = index_of(host)
+      if host.listed and host.listed ~= list then
+        redis.call('ZREM', host.listed, name)
+      end
+      if list and (list ~= host.listed or host.next_turn ~= host.listed_at) then
+        redis.call('ZADD', list, number(host.next_turn), name)
+      end
+      host.listed, host.listed_at = list, host.next_turn
+      host.changed = false
     end
   end
 end
@@ -305,10 +314,10 @@ local function last_fetch(fingerprint, place) -- nil: not known; NEVER: known wi
   return text and (tonumber(text) or NEVER)
 end
 
-local function keep_known(fingerprint, place, fetched)
+local function keep_known(fingerprint, place, fetched) -- how many are known now
   local bucket, field = located(fingerprint, place)
   local value = fetched == NEVER and '' or string.format('%d', math.floor(fetched))
-  redis.call('HINCRBY', KEYS[1], 'known', redis.call('HSET', bucket, field, value))
+  return redis.call('HINCRBY', KEYS[1], 'known', redis.call('HSET', bucket, field, value))
 end
 
 local function forget_known(fingerprint, place)
