@@ -56,9 +56,15 @@ def test_known_urls_are_fetched_again(place: Place) -> None:
         frontier.ack(lease, next_due=None)
     answer = place.run("add", URL)
     assert "was known, is fetched again now" in answer.out
-    assert answer.err.startswith("1 URLs queued")
+    assert answer.err.startswith("1 URL queued")
     with place.frontier() as frontier:
         assert frontier.known([fingerprint(URL)])[fingerprint(URL)].state == "pending"
+
+
+def test_what_waits_already_keeps_its_kind_and_says_so(place: Place) -> None:
+    place.run("add", URL)
+    answer = place.run("add", URL, "--kind", "feed", "--json")
+    assert answer.json == [{"url": URL, "kind": "article", "verdict": "known"}]
 
 
 def test_the_same_page_twice_is_one(place: Place) -> None:

@@ -174,6 +174,21 @@ def test_a_site_without_a_rule_is_one_line_with_the_remedy(world):
     assert "did you mean 'news.test'" in line
 
 
+@pytest.mark.parametrize(
+    ("word", "says"),
+    [
+        ("--json", "takes no --json; articles go to -O -:jsonl"),
+        ("lenta.ru", "'lenta.ru' is one word too many; arguments are given as -a NAME=VALUE"),
+    ],
+)
+def test_words_that_a_crawl_does_not_take_are_one_line(world, word, says):
+    world.rule("news.test")
+    crawl = world.crawl(word)
+    assert crawl.code == 2
+    [line] = lines(crawl)
+    assert line.startswith(f"scrapy crawl: {says}")
+
+
 def test_an_unknown_spider_is_one_line(world):
     world.rule("news.test")
     process = subprocess.run(

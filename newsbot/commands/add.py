@@ -46,9 +46,13 @@ def add(call: Call) -> int:
     entries = _entries(given, rules, call.options.kind, time.time())
     with closing(open_storage(call.settings)) as storage, closing(open_frontier(call.settings)) as frontier:
         verdicts = _queue(list(entries.values()), rules, storage, frontier)
+        waiting = [
+            frontier.entry(key) if verdict is Added.KNOWN else None
+            for key, verdict in zip(entries, verdicts, strict=True)
+        ]
     rows = [
-        (entry.url, entry.kind.value, verdict)
-        for entry, verdict in zip(entries.values(), verdicts, strict=True)
+        (entry.url, (known or entry).kind.value, verdict)  # what waits already keeps its kind
+        for entry, known, verdict in zip(entries.values(), waiting, verdicts, strict=True)
     ]
     if call.json:
         call.document([{"url": url, "kind": kind, "verdict": verdict.value} for url, kind, verdict in rows])
@@ -57,7 +61,8 @@ def add(call: Call) -> int:
         (Column("kind"), Column("verdict"), Column("url", wide=True)),
         ((kind, SAID[verdict], url) for url, kind, verdict in rows),
     )
-    call.note(f"{len(rows)} URLs queued; a running crawl takes them at once, else: scrapy crawl news")
+    urls = "1 URL" if len(rows) == 1 else f"{len(rows)} URLs"
+    call.note(f"{urls} queued; a running crawl takes them at once, else: scrapy crawl news")
     return 0
 
 

@@ -58,16 +58,27 @@ class Command(crawl.Command):
     def _check(self, args: list[str], spider_arguments: dict[str, Any]) -> None:
         assert self.settings is not None
         names = sorted(get_spider_loader(self.settings).list())
-        if len(args) != 1 or args[0] not in names:
-            near = get_close_matches(args[0], names, n=1) if args else []
-            hint = f"; did you mean '{near[0]}'?" if near else ""
-            given = f"'{' '.join(args)}' is no spider{hint} " if args else "name a spider "
-            raise ArgumentError(f"{given}(there is: {', '.join(names)})")
+        _check_words(args, names)
         arguments = parse_arguments(spider_arguments, now=utc(system_clock()))
         check_scope(self.settings, backends.open_rules(self.settings), arguments)
         if not arguments.dry_run:
             backends.open_frontier(self.settings).close()
             backends.open_storage(self.settings).close()
+
+
+def _check_words(words: list[str], spiders: list[str]) -> None:
+    """Raise :class:`ArgumentError` unless the words are the name of one spider."""
+    there_is = f"(there is: {', '.join(spiders)})"
+    if not words:
+        raise ArgumentError(f"name a spider {there_is}")
+    if words[0] not in spiders:
+        near = get_close_matches(words[0], spiders, n=1)
+        hint = f"; did you mean '{near[0]}'?" if near else ""
+        raise ArgumentError(f"'{words[0]}' is no spider{hint} {there_is}")
+    if "--json" in words:
+        raise ArgumentError("takes no --json; articles go to -O -:jsonl, stats to -s NEWSBOT_STATS_FILE=FILE")
+    if len(words) > 1:
+        raise ArgumentError(f"'{words[1]}' is one word too many; arguments are given as -a NAME=VALUE")
 
 
 def _complain(text: str, code: int) -> int:

@@ -125,13 +125,15 @@ def _tell(
     call.table([Column("seen by the server"), Column("requests", "right")], kinds)
     call.text()
     call.text(
-        f"useful share {figures.useful_share:.1%}: {figures.articles} articles among {figures.pages} pages "
-        f"fetched outside feeds, sitemaps and sections; {figures.requests} requests in {seconds:.1f} s"
+        f"useful share {100 * figures.useful_share:.1f} %: {figures.articles} articles among {figures.pages} "
+        "pages sent whole outside feeds, sitemaps and sections; "
+        f"{figures.requests} requests in {seconds:.1f} s"
     )
     for url in figures.forbidden[:SHOWN_FAULTS]:
         call.text(f"asked for although robots.txt forbids it: {url}")
     call.text(_verdict(code, good))
-    call.text(f"data: {folder} (read them with: NEWSBOT_DATA={folder} scrapy articles search …)")
+    call.text(f"data: {folder}; to look at it:")
+    call.text(f"export NEWSBOT_DATA={folder} NEWSBOT_RULES={folder / SITE_FOLDER}; scrapy sources")
 
 
 def _verdict(code: int, good: bool) -> str:

@@ -292,7 +292,7 @@ def _kind_of(node: yaml.Node) -> str:
         return "a list"
     if isinstance(node, yaml.MappingNode):
         return "names with values"
-    return _TAGS.get(node.tag, "a text") if node.tag != _STR else "a text"
+    return "a text" if node.tag == _STR else _TAGS.get(node.tag, "a value with a tag (!)")
 
 
 def _shown(node: yaml.Node) -> str:

@@ -22,7 +22,7 @@ class YamlFault(ValueError):
 def read_tree(data: bytes) -> yaml.Node | None:
     """Return the root node of the only document, None if there is none. Raises :class:`YamlFault`."""
     if len(data) > MAX_BYTES:
-        raise YamlFault(1, f"the file has {len(data)} bytes; at most {MAX_BYTES // 1024} kB are allowed")
+        raise YamlFault(1, f"the file is too large; at most {MAX_BYTES // 1024} kB are allowed")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -108,9 +108,14 @@ def _words(text: str | None) -> list[str]:
     return (text or "").replace(",", " ").split()
 
 
-def _address(name: str, url: str) -> str:
-    if "://" not in url:
-        url = f"https://{url}"
+def _address(name: str, given: str) -> str:
+    url = given
+    if "://" not in given:
+        if "." not in given.partition("/")[0]:
+            raise ArgumentError(
+                f"{name}={given}: is no address; write for example https://example.org/news/1"
+            )
+        url = f"https://{given}"
     try:
         canonicalize(url)
     except ValueError as error:
@@ -143,11 +148,19 @@ def _feeds(value: str | None) -> list[str]:
     if not value:
         return []
     if "://" in value or not Path(value).expanduser().is_file():
-        if "://" not in value and value.endswith((".opml", ".xml", ".txt")) and "/" not in value.rstrip("/"):
-            _read("feeds", value)  # looks like a file that is not there: say so
+        if _looks_like_a_file(value):
+            _read("feeds", value)  # it is not there: say so
         return _words(value)
     text = _read("feeds", value)
     return _opml(value, text) if "<opml" in text[:2000].lower() else _lines(text)
+
+
+def _looks_like_a_file(value: str) -> bool:
+    if "://" in value:
+        return False
+    if value.startswith(("/", "./", "../", "~")) or value.endswith(".opml"):
+        return True
+    return value.endswith((".xml", ".txt")) and "/" not in value
 
 
 def _opml(file: str, text: str) -> list[str]:
