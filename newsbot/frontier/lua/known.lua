@@ -18,7 +18,7 @@ local function look(place, fingerprint)
   end
   local next_due = ''
   if record.state == 'd' then
-    next_due = number(record.at)
+    next_due = record.at < math.huge and number(record.at) or ''
   elseif record.state ~= 'l' and record.state ~= 'a' then
     next_due = number(record.due)
   end

@@ -6,7 +6,7 @@
 -- Keys: all of 1-15, see lib.lua
 
 local now = present()
-local horizon, limit, ttl = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+local horizon, limit, ttl = horizon_of(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local holder = ARGV[6] .. ARGV[5]
 local PAGE = 64
 

@@ -8,7 +8,7 @@
 --   KEYS[4]  dated    ZSET  ready entries with a due time: fingerprint host, by due time
 --   KEYS[5]  waiting  ZSET  fingerprint by due time: pending, and no horizon has reached it
 --   KEYS[6]  held     ZSET  fingerprint due host, by the end of the delay after a failure
---   KEYS[7]  due      ZSET  fingerprint by next due time: done, and to be done again
+--   KEYS[7]  due      ZSET  fingerprint by next due time: done, and kept whole; inf: never due again
 --   KEYS[8]  aside    ZSET  fingerprint by the moment at which it was set aside
 --   KEYS[9]  leases   ZSET  fingerprint by deadline
 --   KEYS[10] holders  HASH  fingerprint -> token (16 bytes) owner
@@ -20,7 +20,8 @@
 --   KEYS[16..]        HASH  two for each fingerprint asked about, see known URLs
 -- ARGV[1] is always the present in POSIX seconds; empty (always, but in tests): the server's TIME.
 --
--- Known URLs are those that are done and not due again. Of them is kept: what tells a fingerprint from the
+-- Known URLs are those that are done and not due again, but for those that were marked as done while they
+-- waited (they may be marked again, with a time, and then have their priority). Of them is kept: what tells a fingerprint from the
 -- others of its bucket -> the second of the last fetch (empty: never fetched), in hashes small enough to be
 -- stored as listpacks. The number of these buckets grows by linear hashing (Litwin 1980): at level b,
 -- bucket i holds the fingerprints whose first b bits are i; those with i < split have been split in two, of
@@ -32,6 +33,10 @@
 local MAX_LOST = 3
 local NEVER = -1
 local FIRST_LEVEL = 8 -- so that the rest of a fingerprint fits a number of Lua
+
+local function horizon_of(text) -- never so far that it reaches what is never due
+  return math.min(tonumber(text), 1e300)
+end
 
 local function number(value) -- as text that keeps every bit
   return string.format('%.17g', value)

@@ -9,12 +9,11 @@ if not known_level(ARGV[2]) then
 end
 local next_due = tonumber(ARGV[3])
 
-local function rest(place, fingerprint, record)
-  if next_due then
+local function rest(place, fingerprint, record, existed)
+  if next_due or existed then
     record.attempts, record.lost, record.note = 0, 0, ''
-    become(fingerprint, record, 'd', next_due)
+    become(fingerprint, record, 'd', next_due or math.huge)
   else
-    redis.call('HDEL', KEYS[2], fingerprint)
     keep_known(fingerprint, place, NEVER)
   end
 end
@@ -22,7 +21,8 @@ end
 local function take(place, fingerprint, host, priority, due, body)
   host_of(host)
   local record = load(fingerprint)
-  if record then
+  local existed = record ~= nil
+  if existed then
     if record.state == 'l' or record.fetched ~= NEVER then
       return
     end
@@ -38,7 +38,7 @@ local function take(place, fingerprint, host, priority, due, body)
     record = {state = '', attempts = 0, lost = 0, at = 0, priority = priority, due = due, fetched = NEVER,
       number = next_number(), host = host, note = '', body = body}
   end
-  rest(place, fingerprint, record)
+  rest(place, fingerprint, record, existed)
 end
 
 for first = 4, #ARGV, 5 do

@@ -6,7 +6,7 @@
 -- Keys: all of 1-15, see lib.lua
 
 local now = present()
-local horizon, by_host = tonumber(ARGV[2]), ARGV[4] == '1'
+local horizon, by_host = horizon_of(ARGV[2]), ARGV[4] == '1'
 settle(now, horizon, tonumber(ARGV[3]))
 put_hosts()
 

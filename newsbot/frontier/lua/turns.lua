@@ -3,6 +3,6 @@
 -- Keys: all of 1-15, see lib.lua
 
 local now = present()
-settle(now, tonumber(ARGV[2]), tonumber(ARGV[3]))
+settle(now, horizon_of(ARGV[2]), tonumber(ARGV[3]))
 put_hosts()
 return redis.call('ZRANGEBYSCORE', KEYS[14], '-inf', number(now), 'LIMIT', ARGV[4], ARGV[5])
