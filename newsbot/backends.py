@@ -12,7 +12,6 @@ from typing import Any, Protocol
 
 from newsbot.clock import Clock, system_clock
 from newsbot.dedup.index import NearIndex, SqliteIndex
-from newsbot.errors import ArgumentError
 from newsbot.frontier.base import Frontier
 from newsbot.frontier.sqlite import SqliteFrontier
 from newsbot.rules import RuleSet, load_rules
@@ -57,8 +56,11 @@ def open_rules(settings: SettingsLike) -> RuleSet:
 
 def open_frontier(settings: SettingsLike, clock: Clock = system_clock) -> Frontier:
     """Open the frontier. Raises :class:`newsbot.errors.DataError`."""
-    _refuse_servers(settings, "REDIS_URL")
-    return SqliteFrontier(data_file(settings), clock=clock)
+    if not settings.get("REDIS_URL"):
+        return SqliteFrontier(data_file(settings), clock=clock)
+    from newsbot.frontier.redis import RedisFrontier  # noqa: PLC0415  (as for storage)
+
+    return RedisFrontier(settings, clock=None if clock is system_clock else clock)
 
 
 def open_storage(settings: SettingsLike) -> Storage:
@@ -72,13 +74,5 @@ def open_storage(settings: SettingsLike) -> Storage:
 
 
 def open_index(settings: SettingsLike) -> NearIndex:
-    """Open the near-duplicate index. Raises :class:`newsbot.errors.DataError`."""
-    _refuse_servers(settings, "REDIS_URL")
+    """Open the near-duplicate index of this machine. Raises :class:`newsbot.errors.DataError`."""
     return SqliteIndex(data_file(settings))
-
-
-def _refuse_servers(settings: SettingsLike, name: str) -> None:
-    if settings.get(name):
-        raise ArgumentError(
-            f"{name} is set, but this version keeps its queue in one file (NEWSBOT_DATA); unset {name}"
-        )

@@ -85,7 +85,9 @@ class CrawlState:
         settings: backends.SettingsLike = self.settings
         if self.arguments.dry_run:
             self._throwaway = tempfile.TemporaryDirectory(prefix="newsbot-dry-run-")
-            settings = ChainMap({"NEWSBOT_DATA": self._throwaway.name}, self.settings)
+            settings = ChainMap(
+                {"NEWSBOT_DATA": self._throwaway.name, "REDIS_URL": "", "MONGO_URI": ""}, self.settings
+            )
         with ExitStack() as opened:
             if self._throwaway is not None:
                 opened.callback(self._throwaway.cleanup)

@@ -9,10 +9,17 @@ from typing import Any
 
 import pytest
 
+from tests import redisserver
 from tests.builders import Desk
 from tests.crawls import World
 from tests.mockserver import MockServer
 from tests.servers import run_mongo
+
+
+@pytest.fixture(scope="session")
+def redis_url() -> str:
+    """A Redis server that all tests share; skips (in CI: fails) where there is none."""
+    return redisserver.redis_url()
 
 
 @pytest.fixture

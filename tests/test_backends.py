@@ -14,8 +14,9 @@ import pytest
 
 from newsbot import backends
 from newsbot.backends import data_file, data_folder, open_frontier, open_index, open_storage, rules_folder
-from newsbot.errors import ArgumentError, DataError, RulesError
+from newsbot.errors import DataError, DataUnavailable, RulesError
 from tests.crawls import ROOT
+from tests.servers import free_port
 
 
 def test_the_data_lie_where_the_setting_says(monkeypatch):
@@ -38,14 +39,18 @@ def test_the_frontier_keeps_the_clock_it_is_given(tmp_path):
     frontier.close()
 
 
-@pytest.mark.parametrize(
-    ("role", "name"),
-    [(open_frontier, "REDIS_URL"), (open_index, "REDIS_URL")],
-)
-def test_servers_that_this_version_cannot_use_are_refused_before_anything_is_made(tmp_path, role, name):
-    with pytest.raises(ArgumentError, match=f"{name} is set"):
-        role({"NEWSBOT_DATA": str(tmp_path / "data"), name: "somewhere://"})
+def test_the_queue_is_in_redis_where_its_url_is_set(tmp_path, redis_url):
+    settings = {"NEWSBOT_DATA": str(tmp_path / "data"), "REDIS_URL": redis_url}
+    frontier = open_frontier(settings)
+    assert type(frontier).__name__ == "RedisFrontier"
+    frontier.close()
     assert not (tmp_path / "data").exists()
+
+
+def test_a_redis_that_is_not_there_is_a_fault_of_the_data(tmp_path):
+    settings = {"NEWSBOT_DATA": str(tmp_path), "REDIS_URL": f"redis://:secret@127.0.0.1:{free_port()}/0"}
+    with pytest.raises(DataUnavailable, match=r"^redis://127.0.0.1:\d+/0: cannot be reached"):
+        open_frontier(settings)
 
 
 def test_a_folder_that_cannot_be_made_is_a_fault_of_the_data(tmp_path):
@@ -90,11 +95,13 @@ from newsbot.demo import lexicon
 for name in settings["SPIDER_MODULES"]:
     import_module(name)
 from newsbot.spiders.news import NewsSpider
+from newsbot.frontier.redis import scripts
 print(json.dumps({
     "file": newsbot.__file__,
     "rules": sorted(rule.domain for rule in rules),
     "intervals": len(rules.defaults.interval),
     "spider": NewsSpider.name,
+    "lua": scripts._script("lease")[0][:2],
 }))
 """
 
@@ -121,6 +128,7 @@ def check(told, package):
     assert len(told["rules"]) >= 30
     assert told["intervals"] == 5
     assert told["spider"] == "news"
+    assert told["lua"] == "--"
 
 
 def test_the_package_runs_from_a_zip_with_its_rules(tmp_path):

@@ -157,7 +157,10 @@ class Frontier(Protocol):
         """What is known of those URLs; unknown ones are missing from the answer."""
 
     def entry(self, fingerprint: bytes) -> Entry | None:
-        """The entry as it stands, for people who ask why."""
+        """The entry as it stands, for people who ask why.
+
+        A backend may answer None for what is done and never due again: its story is in the storage.
+        """
 
     def outlook(self, *, horizon: float, accept: Callable[[str], bool] | None = None) -> Outlook:
         """What is pending within ``horizon`` (on hosts that ``accept`` takes) and when the next entry

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -10,8 +11,10 @@ from typing import Any
 
 from newsbot.clock import Clock, system_clock
 from newsbot.frontier.base import Entry, Frontier
+from newsbot.frontier.redis import RedisFrontier
 from newsbot.frontier.sqlite import SqliteFrontier
 from newsbot.items import Kind
+from tests import redisserver
 
 
 class FakeClock:
@@ -43,7 +46,17 @@ def open_sqlite(folder: Path, clock: Clock) -> Frontier:
     return SqliteFrontier(folder / "newsbot.db", clock=clock)
 
 
-BACKENDS: dict[str, Callable[[Path, Clock], Frontier]] = {"sqlite": open_sqlite}
+def open_redis(folder: Path, clock: Clock) -> Frontier:
+    """The namespace is noted in the folder: processes that share the one share the other."""
+    note = folder / "namespace"
+    if not note.exists():
+        note.write_text(f"test-{secrets.token_hex(8)}")
+    return RedisFrontier(
+        redisserver.redis_url(), namespace=note.read_text(), clock=None if clock is system_clock else clock
+    )
+
+
+BACKENDS: dict[str, Callable[[Path, Clock], Frontier]] = {"redis": open_redis, "sqlite": open_sqlite}
 
 
 def make_entry(name: str, host: str = "a.example", **fields: Any) -> Entry:

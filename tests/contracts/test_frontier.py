@@ -157,6 +157,19 @@ def test_marking_done_can_set_a_time(frontier: Frontier, clock: FakeClock) -> No
     assert names(lease(frontier, clock)) == ["a"]
 
 
+def test_marking_done_for_good_and_then_with_a_time_keeps_the_entry(
+    frontier: Frontier, clock: FakeClock
+) -> None:
+    frontier.add([make_entry("a", priority=1.0, data={"why": "asked"})])
+    frontier.mark_done([make_entry("a")], None)
+    assert frontier.known([key_of("a")])[key_of("a")] == Known(state="done", last_fetched=None, next_due=None)
+    assert lease(frontier, clock, horizon=1e12) == []
+    frontier.mark_done([make_entry("a")], clock.now)
+    assert lease(frontier, clock, 0) == []
+    (got,) = lease(frontier, clock)
+    assert (got.entry.priority, got.entry.data) == (1.0, {"why": "asked"})
+
+
 def test_marking_done_leaves_leased_and_fetched_entries_alone(frontier: Frontier, clock: FakeClock) -> None:
     fetch(frontier, clock, "fetched", next_due=clock.now + 5)
     frontier.add([make_entry("leased")])

@@ -1,0 +1,287 @@
+"""The frontier in Redis beside scrapy-redis's PriorityQueue and dupefilter, on the same redis-server.
+
+Rates: N client processes together queue URLs (newsbot 100 a call, as the links of a page come; scrapy-redis
+one a call, it has no other way), take them out (newsbot 16 a call, with lease and politeness), and, newsbot
+only, acknowledge each. Latency is that of one call as the crawler waits for it. Memory: ``MEMORY USAGE`` of
+all keys, a URL that waits and a URL that is known.
+
+    python -m benchmarks.frontier [--urls 20000] [--known 1000000] [--json]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import random
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from hashlib import blake2b
+from itertools import islice
+from statistics import quantiles
+from typing import Any
+
+import redis
+from scrapy import Request, Spider
+from scrapy_redis.dupefilter import RFPDupeFilter
+from scrapy_redis.queue import PriorityQueue
+
+from newsbot.frontier.base import Entry
+from newsbot.frontier.redis import RedisFrontier
+from newsbot.items import Kind
+from tests.servers import free_port
+
+HOSTS = 1000
+CLIENTS = (1, 2, 4)
+PAGE_OF_LINKS = 100
+LEASES = 16
+Timed = tuple[int, float, list[float]]
+"""How many URLs, in how many seconds, and how long each call took."""
+
+
+def entries(start: int, stop: int) -> Iterator[Entry]:
+    """Entries as a crawl makes them."""
+    for number in range(start, stop):
+        url = f"https://news{number % HOSTS}.example/politics/2026/11/{number}-what-happened-today"
+        yield Entry(
+            url=url,
+            fingerprint=blake2b(url.encode(), digest_size=16).digest(),
+            host=f"news{number % HOSTS}.example",
+            kind=Kind.ARTICLE,
+            priority=float(number % 10),
+            data={"source": f"news{number % HOSTS}.example", "where": "feed", "discovered_at": 1.795e9},
+        )
+
+
+# --- one client's part of the work; each returns what it took
+
+
+def newsbot_add(url: str, start: int, stop: int) -> Timed:
+    """Queue a client's share."""
+    frontier = RedisFrontier(url)
+    batches = _in_batches(entries(start, stop), PAGE_OF_LINKS)
+    return _timed(frontier.add, batches, stop - start)
+
+
+def newsbot_lease(url: str, start: int, stop: int) -> Timed:
+    """Lease a client's share, all hosts asked for as a crawl of all sites does."""
+    frontier = RedisFrontier(url)
+
+    def lease(limit: int) -> None:
+        frontier.lease(f"worker {start}", limit, horizon=0, ttl=3600, accept=bool)
+
+    return _timed(lease, [LEASES] * ((stop - start) // LEASES), stop - start)
+
+
+def newsbot_turn(url: str, start: int, stop: int) -> Timed:
+    """Lease and acknowledge a client's share; the latencies are those of the acknowledgements."""
+    frontier = RedisFrontier(url)
+    done, latencies = 0, []
+    begin = time.perf_counter()
+    while done < stop - start:
+        leases = frontier.lease(f"worker {start}", LEASES, horizon=0, ttl=3600, accept=bool)
+        for one in leases:
+            before = time.perf_counter()
+            frontier.ack(one, next_due=None)
+            latencies.append(time.perf_counter() - before)
+        done += len(leases)
+        if not leases:
+            break
+    return done, time.perf_counter() - begin, latencies
+
+
+def scrapy_redis_add(url: str, start: int, stop: int) -> Timed:
+    """Queue a client's share as scrapy-redis's scheduler does."""
+    client = redis.Redis.from_url(url)
+    queue, seen = PriorityQueue(client, Spider("b"), "requests"), RFPDupeFilter(client, "dupefilter")
+    requests = [
+        Request(entry.url, priority=int(entry.priority), meta=dict(entry.data))
+        for entry in entries(start, stop)
+    ]
+
+    def push(request: Request) -> None:
+        if not seen.request_seen(request):
+            queue.push(request)
+
+    return _timed(push, requests, len(requests))
+
+
+def scrapy_redis_pop(url: str, start: int, stop: int) -> Timed:
+    """Take a client's share out."""
+    queue = PriorityQueue(redis.Redis.from_url(url), Spider("b"), "requests")
+    return _timed(lambda _: queue.pop(), range(start, stop), stop - start)
+
+
+def _timed(call: Callable[[Any], object], arguments: Iterable[Any], urls: int) -> Timed:
+    latencies = []
+    begin = time.perf_counter()
+    for argument in arguments:
+        before = time.perf_counter()
+        call(argument)
+        latencies.append(time.perf_counter() - before)
+    return urls, time.perf_counter() - begin, latencies
+
+
+def _in_batches(values: Iterable[Entry], size: int) -> list[list[Entry]]:
+    stream = iter(values)
+    return list(iter(lambda: list(islice(stream, size)), []))
+
+
+STEPS: tuple[tuple[str, str, Callable[[str, int, int], Timed]], ...] = (
+    ("scrapy-redis", "add", scrapy_redis_add),
+    ("scrapy-redis", "take out", scrapy_redis_pop),
+    ("newsbot", "add", newsbot_add),
+    ("newsbot", "take out", newsbot_lease),
+    ("newsbot", "take out, acknowledge", newsbot_turn),
+)
+
+
+# --- measuring
+
+
+def rates(url: str, urls: int, clients: int) -> Iterator[dict[str, Any]]:
+    """Yield one row for each step."""
+    with redis.Redis.from_url(url) as client, multiprocessing.get_context("spawn").Pool(clients) as pool:
+        for system, step, work in STEPS:
+            if step == "add":
+                client.flushdb()
+            elif system == "newsbot":
+                _refill(url, urls)
+            share = urls // clients
+            parts = pool.starmap(work, [(url, n * share, (n + 1) * share) for n in range(clients)], 1)
+            latencies = [one for _, _, taken in parts for one in taken]
+            yield {
+                "system": system,
+                "step": step,
+                "clients": clients,
+                "per_second": sum(done for done, _, _ in parts) / max(seconds for _, seconds, _ in parts),
+                "p99_ms": quantiles(latencies, n=100)[98] * 1000,
+            }
+
+
+def _refill(url: str, urls: int) -> None:
+    with redis.Redis.from_url(url) as client:
+        client.flushdb()
+    frontier = RedisFrontier(url)
+    for host in range(HOSTS):
+        frontier.set_politeness(f"news{host}.example", delay=0, concurrency=urls)
+    for batch in _in_batches(entries(0, urls), 500):
+        frontier.add(batch)
+    frontier.close()
+
+
+def memory(url: str, queued: int, known: int) -> Iterator[dict[str, Any]]:
+    """Yield bytes per URL."""
+    with redis.Redis.from_url(url) as client:
+        client.flushdb()
+        scrapy_redis_add(url, 0, queued)
+        yield {"system": "scrapy-redis", "urls": queued, "queued": _used(client, "requests") / queued}
+        client.flushdb()
+        newsbot_add(url, 0, queued)
+        yield {"system": "newsbot", "urls": queued, "queued": _used(client, "*") / queued}
+        client.flushdb()
+        for batch in _in_batches(entries(0, known), 500):
+            client.sadd("dupefilter", *(entry.fingerprint.hex() + "01234567" for entry in batch))
+        yield {"system": "scrapy-redis", "urls": known, "known": _used(client, "dupefilter") / known}
+        client.flushdb()
+        frontier = RedisFrontier(url)
+        for batch in _in_batches(entries(0, known), 5000):
+            frontier.mark_done(batch, None)
+        frontier.close()
+        _give_times(client)
+        yield {"system": "newsbot", "urls": known, "known": _used(client, "*:known:*") / known}
+
+
+def _give_times(client: redis.Redis) -> None:
+    """Note a fetch for each known URL, as acknowledging does."""
+    chance = random.Random(1)
+    for key in client.scan_iter("*:known:*", count=1000):
+        fields = client.hkeys(key)
+        client.hset(key, mapping={field: str(1_795_000_000 + chance.randrange(10**7)) for field in fields})
+
+
+def _used(client: redis.Redis, pattern: str) -> float:
+    return sum(client.memory_usage(key, samples=0) or 0 for key in client.scan_iter(pattern, count=1000))
+
+
+@contextmanager
+def own_server() -> Iterator[str]:
+    """Run a redis-server that writes nothing to disk."""
+    program = shutil.which("redis-server")
+    if program is None:
+        raise SystemExit("benchmarks.frontier: needs redis-server (Debian package redis-server)")
+    port = free_port()
+    with tempfile.TemporaryDirectory() as folder:
+        options = ["--port", str(port), "--save", "", "--dir", folder, "--bind", "127.0.0.1"]
+        server = subprocess.Popen([program, *options], stdout=subprocess.DEVNULL)
+        try:
+            while server.poll() is None:
+                try:
+                    redis.Redis(port=port).ping()
+                    break
+                except redis.exceptions.ConnectionError:
+                    time.sleep(0.05)
+            yield f"redis://127.0.0.1:{port}/0"
+        finally:
+            server.kill()
+            server.wait()
+
+
+def _print(rows: list[dict[str, Any]]) -> None:
+    print(f"{'':15}{'':24}{'clients':>8}{'URLs a second':>15}{'p99 of a call':>15}")
+    timed = [row for row in rows if "step" in row]
+    theirs = {(row["step"], row["clients"]): row["per_second"] for row in timed if row["system"] != "newsbot"}
+    for row in timed:
+        ratio = row["per_second"] / theirs[row["step"].split(",")[0], row["clients"]]
+        note = f"  {ratio:.1f} times" if row["system"] == "newsbot" else ""
+        print(
+            f"{row['system']:15}{row['step']:24}{row['clients']:8}{row['per_second']:15,.0f}"
+            f"{row['p99_ms']:12.2f} ms{note}"
+        )
+    print("\nURLs a second through the whole life: add, take out, acknowledge")
+    for clients in CLIENTS:
+        pace = {
+            system: 1
+            / sum(
+                1 / row["per_second"]
+                for row in timed
+                if (row["system"], row["clients"]) == (system, clients)
+                and row["step"] != ("take out" if system == "newsbot" else "")
+            )
+            for system in ("scrapy-redis", "newsbot")
+        }
+        print(
+            f"{clients} clients: scrapy-redis {pace['scrapy-redis']:,.0f}, newsbot {pace['newsbot']:,.0f}, "
+            f"{pace['newsbot'] / pace['scrapy-redis']:.2f} times"
+        )
+    print("\nbytes per URL")
+    for kind in ("queued", "known"):
+        for row in rows:
+            if kind in row:
+                print(f"{row['system']:15}{kind:10}{row['urls']:12,} URLs{row[kind]:10.1f}")
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--urls", type=int, default=20_000)
+    parser.add_argument("--known", type=int, default=1_000_000)
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    with own_server() as url:
+        rows = [row for clients in CLIENTS for row in rates(url, options.urls, clients)]
+        rows += memory(url, options.urls, options.known)
+    if options.json:
+        print(json.dumps(rows))
+    else:
+        _print(rows)
+
+
+if __name__ == "__main__":
+    main()

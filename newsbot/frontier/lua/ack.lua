@@ -1,0 +1,26 @@
+-- ack(now, level, fingerprint, token, next_due) -> 0 if the lease is not the caller's, else 1 + how many URLs
+--   are merely known (0 if this is none of them). next_due: empty for never: then only the second of this
+--   fetch is kept.
+-- Keys: meta, entries, due, leases, holders, owned, out, hosts, turns, full (1, 2, 7, 9-15, see lib.lua);
+--   KEYS[16], KEYS[17]  HASH  the buckets of the fingerprint at the level and at the next
+
+if not known_level(ARGV[2]) then
+  return level_changed()
+end
+local now = present()
+local fingerprint = ARGV[3]
+local record = record_of_lease(fingerprint, ARGV[4])
+if not record then
+  return 0
+end
+record.attempts, record.lost, record.fetched = 0, 0, now
+local known = 0
+if ARGV[5] == '' then
+  leave.l(fingerprint, record)
+  redis.call('HDEL', KEYS[2], fingerprint)
+  known = keep_known(fingerprint, 0, now)
+else
+  move(fingerprint, record, 'd', tonumber(ARGV[5]))
+end
+put_hosts()
+return 1 + known

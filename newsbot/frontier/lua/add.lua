@@ -1,0 +1,62 @@
+-- add(now, level, force, fingerprint, host, priority, due, body, ...) -> one letter an entry
+--   force: '1' to queue again what is done or aside; then five values for each entry.
+--   Letters: N new, K known and unchanged, S sooner than before.
+-- Keys: meta, entries, queue, dated, waiting, held, due, aside, hosts, turns, full (1-8, 13-15, see lib.lua);
+--   KEYS[16 + 2n], KEYS[17 + 2n]  HASH  the buckets of the n-th entry, from 0, at the level and at the next
+
+if not known_level(ARGV[2]) then
+  return level_changed()
+end
+local force = ARGV[3] == '1'
+
+local function fresh(host, priority, due, body, fetched)
+  host_of(host)
+  return {state = '', attempts = 0, lost = 0, at = 0, priority = priority, due = due, fetched = fetched,
+    number = next_number(), host = host, note = '', body = body}
+end
+
+local function hurry(fingerprint, record, priority, due)
+  if priority <= record.priority and due >= record.due then
+    return 'K'
+  end
+  leave[record.state](fingerprint, record)
+  record.priority, record.due = math.max(priority, record.priority), math.min(due, record.due)
+  become(fingerprint, record, record.state, record.state == 'w' and record.due or record.at)
+  return 'S'
+end
+
+local function take(place, fingerprint, host, priority, due, body)
+  local record = load(fingerprint)
+  local fetched = NEVER
+  local verdict = 'N'
+  if record then
+    if record.state == 'r' or record.state == 'w' or record.state == 'h' then
+      return hurry(fingerprint, record, priority, due)
+    end
+    if record.state == 'l' or not force then
+      return 'K'
+    end
+    fetched, verdict = record.fetched, 'S'
+    leave[record.state](fingerprint, record)
+  else
+    local known = last_fetch(fingerprint, place)
+    if known then
+      if not force then
+        return 'K'
+      end
+      fetched, verdict = known, 'S'
+      forget_known(fingerprint, place)
+    end
+  end
+  wait(fingerprint, fresh(host, priority, due, body, fetched))
+  return verdict
+end
+
+local verdicts = {}
+for first = 4, #ARGV, 5 do
+  local place = (first - 4) / 5
+  verdicts[place + 1] = take(place, ARGV[first], ARGV[first + 1], tonumber(ARGV[first + 2]),
+    tonumber(ARGV[first + 3]), ARGV[first + 4])
+end
+put_hosts()
+return table.concat(verdicts)

@@ -1,0 +1,334 @@
+-- What every script begins with: this text is put in front of each of them (newsbot/frontier/redis/scripts.py).
+--
+-- Keys. All carry the same hash tag, {newsbot:SHARD}, so that one script may touch them in Redis Cluster;
+-- all are given in KEYS, in this order, whatever the script. Nothing is looked up under a name made here.
+--   KEYS[1]  meta     HASH  version, seq (last entry number), known, level and split (see known URLs)
+--   KEYS[2]  entries  HASH  fingerprint -> record (see pack) of all that is not merely known
+--   KEYS[3]  queue    ZSET  score 0; host NUL priority due number fingerprint, so that bytes sort as handed out
+--   KEYS[4]  dated    ZSET  ready entries with a due time: fingerprint host, by due time
+--   KEYS[5]  waiting  ZSET  fingerprint by due time: pending, and no horizon has reached it
+--   KEYS[6]  held     ZSET  fingerprint due host, by the end of the delay after a failure
+--   KEYS[7]  due      ZSET  fingerprint by next due time: done, and kept whole; inf: never due again
+--   KEYS[8]  aside    ZSET  fingerprint by the moment at which it was set aside
+--   KEYS[9]  leases   ZSET  fingerprint by deadline
+--   KEYS[10] holders  HASH  fingerprint -> token (16 bytes) owner
+--   KEYS[11] owned    ZSET  score 0; owner NUL fingerprint
+--   KEYS[12] out      ZSET  score 0; host NUL deadline due fingerprint: the first of a host ends first
+--   KEYS[13] hosts    HASH  host -> politeness and counters (see put_hosts)
+--   KEYS[14] turns    ZSET  hosts with something ready and room for a lease, by next turn
+--   KEYS[15] full     ZSET  hosts with something ready and no room, by next turn
+--   KEYS[16..]        HASH  two for each fingerprint asked about, see known URLs
+-- ARGV[1] is always the present in POSIX seconds; empty (always, but in tests): the server's TIME.
+--
+-- Known URLs are those that are done and not due again, but for those that were marked as done while they
+-- waited (they may be marked again, with a time, and then have their priority). Of them is kept: what tells a fingerprint from the
+-- others of its bucket -> the second of the last fetch (empty: never fetched), in hashes small enough to be
+-- stored as listpacks. The number of these buckets grows by linear hashing (Litwin 1980): at level b,
+-- bucket i holds the fingerprints whose first b bits are i; those with i < split have been split in two, of
+-- level b + 1. Of a fingerprint 60 bits count: b tell the bucket, 60 - b are the field. So an unknown URL
+-- looks known with a probability of (known URLs) / 2^60: below 1 in 10^9 up to 1.15 * 10^9 of them.
+-- A caller gives the bucket of each fingerprint at its level and at the next. It may have missed that the
+-- level has changed: then the script changes nothing and answers with the error LEVEL.
+
+local MAX_LOST = 3
+local NEVER = -1
+local FIRST_LEVEL = 8 -- so that the rest of a fingerprint fits a number of Lua
+
+local function horizon_of(text) -- never so far that it reaches what is never due
+  return math.min(tonumber(text), 1e300)
+end
+
+local function number(value) -- as text that keeps every bit
+  return string.format('%.17g', value)
+end
+
+local function present()
+  if ARGV[1] ~= '' then
+    return tonumber(ARGV[1])
+  end
+  local time = redis.call('TIME')
+  return tonumber(time[1]) + tonumber(time[2]) / 1000000
+end
+
+-- --- numbers as 8 bytes that sort as the numbers do
+
+local function inverted(bytes)
+  local high, low = struct.unpack('>I4I4', bytes)
+  return struct.pack('>I4I4', 4294967295 - high, 4294967295 - low)
+end
+
+local function sortable(value)
+  local bytes = struct.pack('>d', value + 0) -- IEEE 754; + 0 makes 0 of -0
+  local first = bytes:byte(1)
+  if first >= 128 then
+    return inverted(bytes)
+  end
+  return string.char(first + 128) .. bytes:sub(2)
+end
+
+local function unsorted(bytes)
+  local first = bytes:byte(1)
+  if first >= 128 then
+    return (struct.unpack('>d', string.char(first - 128) .. bytes:sub(2)))
+  end
+  return (struct.unpack('>d', inverted(bytes)))
+end
+
+-- --- records
+-- state: r ready, w waiting, h held back, l leased, d done, a aside. at: when that ends by itself.
+-- The body is JSON of the caller's, never looked into.
+
+local LAYOUT = '>c1HBdddddHc0Hc0'
+
+local function pack(record)
+  return struct.pack(LAYOUT, record.state, math.min(record.attempts, 65535), record.lost, record.at,
+    record.priority, record.due, record.fetched, record.number, #record.host, record.host,
+    #record.note, record.note) .. record.body
+end
+
+local function load(fingerprint)
+  local text = redis.call('HGET', KEYS[2], fingerprint)
+  if not text then
+    return nil
+  end
+  local record = {}
+  local rest
+  record.state, record.attempts, record.lost, record.at, record.priority, record.due, record.fetched,
+    record.number, record.host, record.note, rest = struct.unpack(LAYOUT, text)
+  record.body = text:sub(rest)
+  return record
+end
+
+-- --- hosts: loaded when first needed, written once at the end of a script
+
+local hosts = {}
+
+local function index_of(host) -- the key that lists it by turn; nil: it has nothing ready
+  if host.ready > 0 then
+    return host.leased < host.concurrency and KEYS[14] or KEYS[15]
+  end
+  return nil
+end
+
+local function host_of(name)
+  local host = hosts[name]
+  if host then
+    return host
+  end
+  local text = redis.call('HGET', KEYS[13], name)
+  if text then
+    local delay, concurrency, last_turn, next_turn, ready, leased = struct.unpack('>dIddII', text)
+    host = {delay = delay, concurrency = concurrency, last_turn = last_turn, next_turn = next_turn,
+      ready = ready, leased = leased}
+    host.listed, host.listed_at = index_of(host), next_turn
+  else
+    host = {delay = 1, concurrency = 1, last_turn = NEVER, next_turn = 0, ready = 0, leased = 0,
+      changed = true}
+  end
+  hosts[name] = host
+  return host
+end
+
+local function put_hosts()
+  for name, host in pairs(hosts) do
+    if host.changed then
+      redis.call('HSET', KEYS[13], name, struct.pack('>dIddII', host.delay, host.concurrency,
+        host.last_turn, host.next_turn, host.ready, host.leased))
+      local list = index_of(host)
+      if host.listed and host.listed ~= list then
+        redis.call('ZREM', host.listed, name)
+      end
+      if list and (list ~= host.listed or host.next_turn ~= host.listed_at) then
+        redis.call('ZADD', list, number(host.next_turn), name)
+      end
+      host.listed, host.listed_at = list, host.next_turn
+      host.changed = false
+    end
+  end
+end
+
+local function count(name, counter, by)
+  local host = host_of(name)
+  host[counter] = host[counter] + by
+  host.changed = true
+end
+
+-- --- from state to state
+
+local function queued_as(fingerprint, record)
+  return record.host .. '\0' .. sortable(-record.priority) .. sortable(record.due)
+    .. sortable(record.number) .. fingerprint
+end
+
+local function held_as(fingerprint, record)
+  return fingerprint .. struct.pack('>d', record.due) .. record.host
+end
+
+local function out_as(fingerprint, record)
+  return record.host .. '\0' .. sortable(record.at) .. struct.pack('>d', record.due) .. fingerprint
+end
+
+local leave = {
+  r = function(fingerprint, record)
+    redis.call('ZREM', KEYS[3], queued_as(fingerprint, record))
+    if record.due > 0 then redis.call('ZREM', KEYS[4], fingerprint .. record.host) end
+    count(record.host, 'ready', -1)
+  end,
+  w = function(fingerprint) redis.call('ZREM', KEYS[5], fingerprint) end,
+  h = function(fingerprint, record) redis.call('ZREM', KEYS[6], held_as(fingerprint, record)) end,
+  d = function(fingerprint) redis.call('ZREM', KEYS[7], fingerprint) end,
+  a = function(fingerprint) redis.call('ZREM', KEYS[8], fingerprint) end,
+  l = function(fingerprint, record)
+    redis.call('ZREM', KEYS[9], fingerprint)
+    local owner = redis.call('HGET', KEYS[10], fingerprint):sub(17)
+    redis.call('HDEL', KEYS[10], fingerprint)
+    redis.call('ZREM', KEYS[11], owner .. '\0' .. fingerprint)
+    redis.call('ZREM', KEYS[12], out_as(fingerprint, record))
+    count(record.host, 'leased', -1)
+  end,
+}
+
+local enter = {
+  r = function(fingerprint, record)
+    redis.call('ZADD', KEYS[3], 0, queued_as(fingerprint, record))
+    if record.due > 0 then redis.call('ZADD', KEYS[4], number(record.due), fingerprint .. record.host) end
+    count(record.host, 'ready', 1)
+  end,
+  w = function(fingerprint, record) redis.call('ZADD', KEYS[5], number(record.at), fingerprint) end,
+  h = function(fingerprint, record)
+    redis.call('ZADD', KEYS[6], number(record.at), held_as(fingerprint, record))
+  end,
+  d = function(fingerprint, record) redis.call('ZADD', KEYS[7], number(record.at), fingerprint) end,
+  a = function(fingerprint, record) redis.call('ZADD', KEYS[8], number(record.at), fingerprint) end,
+  l = function(fingerprint, record, holder)
+    redis.call('ZADD', KEYS[9], number(record.at), fingerprint)
+    redis.call('HSET', KEYS[10], fingerprint, holder)
+    redis.call('ZADD', KEYS[11], 0, holder:sub(17) .. '\0' .. fingerprint)
+    redis.call('ZADD', KEYS[12], 0, out_as(fingerprint, record))
+    count(record.host, 'leased', 1)
+  end,
+}
+
+local function become(fingerprint, record, state, at, holder) -- after leave
+  record.state, record.at = state, at
+  enter[state](fingerprint, record, holder)
+  redis.call('HSET', KEYS[2], fingerprint, pack(record))
+end
+
+local function move(fingerprint, record, state, at, holder)
+  leave[record.state](fingerprint, record)
+  become(fingerprint, record, state, at, holder)
+end
+
+local function wait(fingerprint, record) -- what is due at once need not wait for a horizon
+  if record.due <= 0 then
+    become(fingerprint, record, 'r', 0)
+  else
+    become(fingerprint, record, 'w', record.due)
+  end
+end
+
+local function lose(fingerprint, now) -- a lease whose owner died or hung
+  local record = load(fingerprint)
+  record.lost = record.lost + 1
+  record.attempts = record.attempts + 1
+  if record.lost < MAX_LOST then
+    move(fingerprint, record, 'w', record.due)
+  else
+    record.note = record.lost .. ' leases lost in a row: the workers that had it died or hung'
+    move(fingerprint, record, 'a', now)
+  end
+end
+
+local function expired(now, batch)
+  return redis.call('ZRANGEBYSCORE', KEYS[9], '-inf', number(now), 'LIMIT', 0, batch)
+end
+
+-- Does what time alone brings, at most batch entries of each sort: a million that fall due block nobody.
+local function settle(now, horizon, batch)
+  for _, fingerprint in ipairs(expired(now, batch)) do
+    lose(fingerprint, now)
+  end
+  for _, member in ipairs(redis.call('ZRANGEBYSCORE', KEYS[6], '-inf', number(now), 'LIMIT', 0, batch)) do
+    local fingerprint = member:sub(1, 16)
+    local record = load(fingerprint)
+    if record.due <= horizon then
+      move(fingerprint, record, 'r', 0)
+    else
+      move(fingerprint, record, 'w', record.due)
+    end
+  end
+  for _, key in ipairs({KEYS[5], KEYS[7]}) do
+    for _, fingerprint in ipairs(redis.call('ZRANGEBYSCORE', key, '-inf', number(horizon), 'LIMIT', 0, batch)) do
+      local record = load(fingerprint)
+      leave[record.state](fingerprint, record)
+      record.due = record.at
+      become(fingerprint, record, 'r', 0)
+    end
+  end
+end
+
+-- --- leases of an owner
+
+local function of_owner(owner)
+  local fingerprints = {}
+  for place, member in ipairs(redis.call('ZRANGEBYLEX', KEYS[11], '[' .. owner .. '\0', '(' .. owner .. '\1')) do
+    fingerprints[place] = member:sub(-16)
+  end
+  return fingerprints
+end
+
+local function record_of_lease(fingerprint, token) -- nil if the lease is not the caller's any more
+  local holder = redis.call('HGET', KEYS[10], fingerprint)
+  if holder and holder:sub(1, 16) == token then
+    return load(fingerprint)
+  end
+  return nil
+end
+
+-- --- known URLs
+
+local level, split
+
+local function known_level(given) -- false if the caller has to look again; see the head of this file
+  local state = redis.call('HMGET', KEYS[1], 'level', 'split')
+  level, split = tonumber(state[1] or FIRST_LEVEL), tonumber(state[2] or 0)
+  return level == tonumber(given)
+end
+
+local function level_changed()
+  return redis.error_reply('LEVEL ' .. level)
+end
+
+local function field_of(rest, bits) -- the last bits of the 60, as a number -> as bytes
+  return struct.pack('>I' .. math.ceil(bits / 8), rest)
+end
+
+local function located(fingerprint, place) -- place: of the caller's list, from 0
+  local high, low = struct.unpack('>I4I4', fingerprint)
+  local behind = 2 ^ (32 - level)
+  local own, key = level, 16 + 2 * place
+  if math.floor(high / behind) < split then
+    own, key, behind = level + 1, key + 1, behind / 2
+  end
+  return KEYS[key], field_of((high % behind) * 2 ^ 28 + math.floor(low / 16), 60 - own)
+end
+
+local function last_fetch(fingerprint, place) -- nil: not known; NEVER: known without a fetch
+  local text = redis.call('HGET', located(fingerprint, place))
+  return text and (tonumber(text) or NEVER)
+end
+
+local function keep_known(fingerprint, place, fetched) -- how many are known now
+  local bucket, field = located(fingerprint, place)
+  local value = fetched == NEVER and '' or string.format('%d', math.floor(fetched))
+  return redis.call('HINCRBY', KEYS[1], 'known', redis.call('HSET', bucket, field, value))
+end
+
+local function forget_known(fingerprint, place)
+  redis.call('HINCRBY', KEYS[1], 'known', -redis.call('HDEL', located(fingerprint, place)))
+end
+
+local function next_number()
+  return redis.call('HINCRBY', KEYS[1], 'seq', 1)
+end

@@ -1,0 +1,19 @@
+-- nack(now, fingerprint, token, delay, aside) -> 1, or 0 if the lease is not the caller's
+--   delay: seconds until it is handed out again; aside: '1' to set it aside instead.
+-- Keys: entries, held, aside, leases, holders, owned, out, hosts, turns, full (2, 6, 8-15, see lib.lua)
+
+local now = present()
+local fingerprint = ARGV[2]
+local record = record_of_lease(fingerprint, ARGV[3])
+if not record then
+  return 0
+end
+record.attempts, record.lost = record.attempts + 1, 0
+if ARGV[5] == '1' then
+  record.note = 'given up after ' .. record.attempts .. ' attempts'
+  move(fingerprint, record, 'a', now)
+else
+  move(fingerprint, record, 'h', now + tonumber(ARGV[4]))
+end
+put_hosts()
+return 1

@@ -1,0 +1,10 @@
+-- reap(now, batch) -> how many leases past their deadline were taken back, at most batch
+-- Keys: entries, waiting, aside, leases, holders, owned, out, hosts, turns, full (2, 5, 8-15, see lib.lua)
+
+local now = present()
+local fingerprints = expired(now, tonumber(ARGV[2]))
+for _, fingerprint in ipairs(fingerprints) do
+  lose(fingerprint, now)
+end
+put_hosts()
+return #fingerprints

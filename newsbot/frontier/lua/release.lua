@@ -1,0 +1,20 @@
+-- release(now, owner, lost, call) -> how many leases were handed back
+--   lost: '1' if the owner died: then they count as lost. call: the token of one lease call whose answer
+--   never arrived, to hand back its leases only; empty: all.
+-- Keys: entries, waiting, aside, leases, holders, owned, out, hosts, turns, full (2, 5, 8-15, see lib.lua)
+
+local now = present()
+local released = 0
+for _, fingerprint in ipairs(of_owner(ARGV[2])) do
+  if ARGV[4] == '' or redis.call('HGET', KEYS[10], fingerprint):sub(1, 16) == ARGV[4] then
+    if ARGV[3] == '1' then
+      lose(fingerprint, now)
+    else
+      local record = load(fingerprint)
+      move(fingerprint, record, 'w', record.due)
+    end
+    released = released + 1
+  end
+end
+put_hosts()
+return released

@@ -1,0 +1,8 @@
+-- turns(now, horizon, batch, offset, limit) -> the names of hosts whose turn has come, by turn
+--   Does first what time alone brings (batch entries of each sort).
+-- Keys: all of 1-15, see lib.lua
+
+local now = present()
+settle(now, horizon_of(ARGV[2]), tonumber(ARGV[3]))
+put_hosts()
+return redis.call('ZRANGEBYSCORE', KEYS[14], '-inf', number(now), 'LIMIT', ARGV[4], ARGV[5])

@@ -1,0 +1,178 @@
+"""The Lua scripts of the frontier, one method each; what each does is written at its head.
+
+A script is sent by its hash; a server that lost it (SCRIPT FLUSH, restart) gets its text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from hashlib import sha1
+from importlib.resources import files
+from typing import Any
+
+import redis
+
+from newsbot.clock import Clock
+from newsbot.frontier.redis.codec import number
+from newsbot.frontier.redis.connection import readable_errors
+from newsbot.frontier.redis.keys import FIRST_LEVEL, Keys, missing_splits
+
+BATCH = 300
+"""Entries of one sort that one call moves, so that no call keeps others waiting for long."""
+
+Argument = bytes | str | int | float
+
+
+@cache
+def _script(name: str) -> tuple[str, str]:
+    """Return the text of a script, and its hash as Redis counts it."""
+    folder = files("newsbot") / "frontier" / "lua"
+    text = "\n".join((folder / f"{part}.lua").read_text(encoding="utf8") for part in ("lib", name))
+    return text, sha1(text.encode(), usedforsecurity=False).hexdigest()
+
+
+class Scripts:
+    """Runs scripts on one client. ``clock`` None: the server's own clock, as always but in tests.
+
+    Every method raises :class:`newsbot.errors.DataError` kinds.
+    """
+
+    def __init__(self, client: redis.Redis, keys: Keys, place: str, clock: Clock | None) -> None:
+        self._client = client
+        self._keys = keys
+        self._place = place
+        self._clock = clock
+        self._level, self._split = FIRST_LEVEL, 0
+
+    # --- putting in
+    def add(self, fingerprints: Sequence[bytes], entries: Iterable[Argument], *, force: bool) -> str:
+        """One letter for each entry: N new, K known, S sooner."""
+        answer: bytes = self._with_buckets("add", fingerprints, "1" if force else "", *entries)
+        return answer.decode()
+
+    def mark_done(
+        self, fingerprints: Sequence[bytes], entries: Iterable[Argument], next_due: float | None
+    ) -> None:
+        """Record entries as done."""
+        self._grow(self._with_buckets("mark_done", fingerprints, _optional(next_due), *entries))
+
+    # --- handing out
+    def lease(
+        self, owner: str, call: bytes, limit: int, *, horizon: float, ttl: float, hosts: Sequence[str]
+    ) -> tuple[float, list[tuple[bytes, bytes]]]:
+        """The present, and fingerprint and record of each lease."""
+        now, *found = self._run("lease", horizon, limit, ttl, owner, call, BATCH, *hosts)
+        return float(now), list(zip(found[::2], found[1::2], strict=True))
+
+    def turns(self, horizon: float, offset: int, limit: int) -> list[str]:
+        """Hosts whose turn has come, by turn."""
+        return [name.decode() for name in self._run("turns", horizon, BATCH, offset, limit)]
+
+    def ack(self, fingerprint: bytes, token: bytes, next_due: float | None) -> bool:
+        """Whether the lease was the caller's, and is ended well."""
+        answer = self._with_buckets("ack", [fingerprint], fingerprint, token, _optional(next_due))
+        self._grow(answer - 1)
+        return bool(answer)
+
+    def nack(self, fingerprint: bytes, token: bytes, *, delay: float, aside: bool) -> bool:
+        """Whether the lease was the caller's, and is ended badly."""
+        return bool(self._run("nack", fingerprint, token, delay, "1" if aside else ""))
+
+    def release(self, owner: str, *, lost: bool = False, call: bytes = b"") -> int:
+        """How many leases were handed back."""
+        return int(self._run("release", owner, "1" if lost else "", call))
+
+    def extend(self, owner: str, ttl: float) -> int:
+        """How many leases now last longer."""
+        return int(self._run("extend", owner, ttl))
+
+    def reap(self) -> int:
+        """How many leases past their deadline were taken back."""
+        return int(self._run("reap", BATCH))
+
+    def owners(self) -> list[str]:
+        """Who holds leases."""
+        return [name.decode() for name in self._run("owners")]
+
+    # --- politeness
+    def politeness(self, host: str, delay: float, concurrency: int, *, at_least: bool) -> None:
+        """Set a host's politeness."""
+        self._run("politeness", host, float(delay), concurrency, "1" if at_least else "")
+
+    def back_off(self, host: str, seconds: float) -> None:
+        """Let a host rest."""
+        self._run("back_off", host, seconds)
+
+    # --- looking
+    def known(self, fingerprints: Sequence[bytes]) -> list[bytes]:
+        """State, last fetch and next due time of each."""
+        answer: list[bytes] = self._with_buckets("known", fingerprints, *fingerprints)
+        return answer
+
+    def entry(self, fingerprint: bytes) -> bytes | None:
+        """The record."""
+        answer: bytes | None = self._run("entry", fingerprint)
+        return answer
+
+    def outlook(self, horizon: float, *, by_host: bool) -> list[Any]:
+        """Present, overdue, leases out, pending, next moment; then host and the last three of each host."""
+        answer: list[Any] = self._run("outlook", horizon, BATCH, "1" if by_host else "")
+        return answer
+
+    def stats(self) -> list[int]:
+        """Pending, leased, done, aside, hosts, known."""
+        answer: list[int] = self._run("stats")
+        return answer
+
+    # --- inside
+    def _with_buckets(self, name: str, fingerprints: Sequence[bytes], *values: Argument) -> Any:
+        """Run a script that asks for known URLs; again if their buckets have grown meanwhile."""
+        while True:
+            level = self._level
+            buckets = [key for one in fingerprints for key in self._keys.buckets(level, one)]
+            try:
+                return self._run(name, level, *values, keys=buckets)
+            except _LevelChanged as error:
+                self._level, self._split = error.level, 0  # at least
+
+    def _grow(self, known: int) -> None:
+        """Split buckets of known URLs until there are enough of them."""
+        if known <= 0:
+            return
+        while missing_splits(known, self._level, self._split):
+            with readable_errors(self._place):
+                level, split = self._client.hmget(self._keys.meta, ["level", "split"])
+            self._level, self._split = int(level or FIRST_LEVEL), int(split or 0)
+            if missing_splits(known, self._level, self._split):
+                keys = self._keys.halves(self._level, self._split)
+                self._split += self._run("split", self._level, self._split, keys=keys)
+
+    def _run(self, name: str, *values: Argument, keys: Sequence[str] = ()) -> Any:
+        text, digest = _script(name)
+        now = "" if self._clock is None else number(self._clock())
+        every = [*self._keys.fixed, *keys]
+        command: Callable[..., Any] = self._client.evalsha
+        with readable_errors(self._place):
+            try:
+                try:
+                    return command(digest, len(every), *every, now, *values)
+                except redis.exceptions.NoScriptError:
+                    return self._client.eval(text, len(every), *every, now, *values)
+            except redis.exceptions.ResponseError as error:
+                word, _, level = str(error).partition(" ")
+                if word == "LEVEL":
+                    raise _LevelChanged(int(level)) from error
+                raise
+
+
+class _LevelChanged(Exception):
+    """The buckets of known URLs are of another level than the caller thought."""
+
+    def __init__(self, level: int) -> None:
+        super().__init__(level)
+        self.level = level
+
+
+def _optional(value: float | None) -> str:
+    return "" if value is None else number(value)

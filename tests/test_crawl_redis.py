@@ -1,0 +1,103 @@
+"""Whole crawls whose queue is in Redis: neither the death of a worker nor that of Redis loses a page."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from newsbot.demo.check import compare
+from newsbot.demo.server import DemoServer
+from newsbot.frontier.redis import RedisFrontier
+from tests.crawls import World
+from tests.redisserver import RedisServer, need_redis
+
+ARTICLES = 60
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[RedisServer]:
+    need_redis()
+    folder = tmp_path / "redis"
+    folder.mkdir()
+    server = RedisServer(folder, "--appendonly", "yes", "--appendfsync", "always")
+    server.start()
+    yield server
+    server.kill()
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[DemoServer]:
+    with DemoServer(tmp_path / "rules", articles=ARTICLES) as site:
+        yield site
+
+
+@pytest.fixture
+def world(tmp_path: Path, site: DemoServer) -> World:
+    world = World(tmp_path, site)
+    world.rules = site.rules
+    return world
+
+
+def wait_for(site: DemoServer, requests: int) -> None:
+    end = time.monotonic() + 60
+    while len(site.log) < requests:
+        assert time.monotonic() < end, "the crawl did not get so far"
+        time.sleep(0.005)
+
+
+def check_all_stored(world: World, site: DemoServer, server: RedisServer) -> None:
+    with world.storage() as storage:
+        report = compare(storage.iter_articles(), site.manifest)
+    assert report.ok, report.faults
+    with closing(RedisFrontier(server.url)) as frontier:
+        counts = frontier.counts()
+    assert (counts["leased"], counts["pending"], counts["aside"]) == (0, 0, 0)
+
+
+def test_two_workers_share_the_work(world: World, site: DemoServer, server: RedisServer) -> None:
+    workers = [world.start(REDIS_URL=server.url) for _ in range(2)]
+    for worker in workers:
+        _, err = worker.communicate(timeout=120)
+        assert worker.returncode == 0, err
+    check_all_stored(world, site, server)
+    fetched = Counter(
+        (record.host, record.path)
+        for record in site.log
+        if record.kind == "article" and record.status == 200 and record.whole
+    )
+    assert len(fetched) > 0.9 * ARTICLES
+    assert fetched.total() <= 1.05 * len(fetched)
+
+
+@pytest.mark.parametrize("moment", [15, 70])
+def test_a_killed_worker_loses_nothing(
+    world: World, site: DemoServer, server: RedisServer, moment: int
+) -> None:
+    first, second = (world.start(REDIS_URL=server.url) for _ in range(2))
+    wait_for(site, moment)
+    first.kill()
+    first.communicate()
+    _, err = second.communicate(timeout=120)
+    assert second.returncode == 0, err
+    again = world.crawl(REDIS_URL=server.url)
+    assert again.code == 0, again.err
+    check_all_stored(world, site, server)
+
+
+def test_redis_killed_and_back_loses_nothing(world: World, site: DemoServer, server: RedisServer) -> None:
+    worker = world.start(REDIS_URL=server.url)
+    wait_for(site, 40)
+    server.kill()
+    time.sleep(2)
+    server.start()
+    _, err = worker.communicate(timeout=120)
+    assert worker.returncode == 0, err
+    again = world.crawl(REDIS_URL=server.url)
+    assert again.code == 0, again.err
+    check_all_stored(world, site, server)
+    assert err.count("cannot be reached") <= 3, "said once, not for each request"
