@@ -12,8 +12,7 @@ from uuid import uuid4
 import pytest
 from pymongo import MongoClient
 
-from newsbot.backends import open_frontier, open_storage
-from newsbot.errors import ArgumentError
+from newsbot.backends import open_storage
 from newsbot.storage.mongo import MongoStorage
 from newsbot.storage.sqlite import SqliteStorage
 from tests.crawls import World
@@ -37,11 +36,6 @@ def test_mongo_uri_chooses_the_storage(tmp_path: Path, uri: str) -> None:
     with closing(open_storage({"NEWSBOT_DATA": str(tmp_path / "unused"), "MONGO_URI": uri})) as storage:
         assert isinstance(storage, MongoStorage)
     assert not (tmp_path / "unused").exists()
-
-
-def test_a_server_for_the_queue_is_refused_by_this_version(tmp_path: Path) -> None:
-    with pytest.raises(ArgumentError, match="REDIS_URL"):
-        open_frontier({"NEWSBOT_DATA": str(tmp_path), "REDIS_URL": "redis://127.0.0.1/"})
 
 
 ARTICLE = """<html lang="en"><head><title>{0}</title></head><body><article><h1>{0}</h1>
