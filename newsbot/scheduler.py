@@ -11,6 +11,7 @@ has something (or, because other programs add to it too, every :data:`LOOK_AGAIN
 from __future__ import annotations
 
 import asyncio
+import atexit
 import logging
 from collections import deque
 from typing import Any
@@ -77,6 +78,7 @@ class FrontierScheduler(BaseScheduler):
         except DataError as error:
             logger.error("%s", error)
             raise CloseSpider("data_unavailable") from error
+        atexit.register(self._hand_back)  # a second Ctrl-C ends the process without close()
         self._hook()
         self.endings = Endings(self.crawler, self.state, self._pause)
         self._heartbeat = create_looping_call(self._beat)
@@ -116,7 +118,15 @@ class FrontierScheduler(BaseScheduler):
         except DataError as error:
             if self._ending is None:
                 logger.error("%s", error)
+        atexit.unregister(self._hand_back)
         self.state.close()
+
+    def _hand_back(self) -> None:
+        """Let others have the leases of a crawl that is ended by force; what they were for is done again."""
+        try:
+            self.state.frontier.release(self.state.owner)
+        except DataError as error:
+            logger.warning("leases are not handed back, they end by their deadline: %s", error)
 
     # --- Scrapy's questions
     def has_pending_requests(self) -> bool:

@@ -1,0 +1,106 @@
+"""A worker that is told to stop hands its leases back before it is gone: others wait for no deadline."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from newsbot.frontier.redis import RedisFrontier
+from tests.crawls import World, article_html
+from tests.mockserver import MockServer
+from tests.redisserver import RedisServer, need_redis
+
+PAGES = 30
+RULE = "domain: news.test\narticle: /20/\ndelay: 0\nconcurrency: 8\n"
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[RedisServer]:
+    need_redis()
+    folder = tmp_path / "redis"
+    folder.mkdir()
+    server = RedisServer(folder)
+    server.start()
+    yield server
+    server.kill()
+
+
+def wait_until(true: Callable[[], bool], what: str) -> None:
+    end = time.monotonic() + 60
+    while not true():
+        assert time.monotonic() < end, what
+        time.sleep(0.01)
+
+
+def start_on_slow_pages(
+    world: World, site: MockServer, server: RedisServer, seconds: float
+) -> tuple[subprocess.Popen[str], RedisFrontier]:
+    """Return a worker that holds leases on pages that take so long, and a view of its queue."""
+    urls = []
+    for number in range(PAGES):
+        urls.append(f"http://news.test/20/{number}.html")
+        site.page(urls[-1], article_html(number), delay=seconds)
+    world.rule("news.test", RULE)
+    worker = world.start("-a", f"urls={','.join(urls)}", REDIS_URL=server.url)
+    frontier = RedisFrontier(server.url)
+    wait_until(lambda: frontier.counts()["leased"] >= 8, "nothing was leased")
+    return worker, frontier
+
+
+def wait_for_closing(worker: subprocess.Popen[str]) -> None:
+    assert worker.stderr is not None
+    assert any("Closing spider (shutdown)" in line for line in worker.stderr)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_a_worker_cleanly(
+    world: World, site: MockServer, server: RedisServer, number: signal.Signals
+) -> None:
+    worker, frontier = start_on_slow_pages(world, site, server, 1.0)
+    with closing(frontier):
+        worker.send_signal(number)
+        _, err = worker.communicate(timeout=60)
+        assert worker.returncode == 0, err
+        assert frontier.owners() == []
+        counts = frontier.counts()
+        assert counts["leased"] == 0
+        assert counts["pending"] + counts["done"] == PAGES
+        assert 0 < counts["done"] < PAGES, "pages under way are finished, no more are begun"
+    assert len(world.urls()) == counts["done"]
+
+
+def test_a_second_signal_ends_it_at_once_and_the_leases_are_handed_back(
+    world: World, site: MockServer, server: RedisServer
+) -> None:
+    worker, frontier = start_on_slow_pages(world, site, server, 25.0)
+    with closing(frontier):
+        worker.send_signal(signal.SIGINT)
+        wait_for_closing(worker)
+        assert frontier.counts()["leased"] >= 8, "the first signal waits for the pages under way"
+        worker.send_signal(signal.SIGINT)
+        _, err = worker.communicate(timeout=20)
+        assert frontier.owners() == [], err
+        counts = frontier.counts()
+        assert (counts["leased"], counts["pending"]) == (0, PAGES)
+    assert "Traceback" not in err
+
+
+def test_what_cannot_be_handed_back_is_said_in_one_line(
+    world: World, site: MockServer, server: RedisServer
+) -> None:
+    worker, frontier = start_on_slow_pages(world, site, server, 25.0)
+    frontier.close()
+    worker.send_signal(signal.SIGINT)
+    wait_for_closing(worker)
+    server.kill()
+    worker.send_signal(signal.SIGINT)
+    _, err = worker.communicate(timeout=20)
+    (said,) = [line for line in err.splitlines() if "not handed back" in line]
+    assert "they end by their deadline" in said
+    assert "Traceback" not in err
