@@ -19,6 +19,8 @@ from newsbot.storage.base import Storage
 from newsbot.storage.sqlite import SqliteStorage
 
 DATA_FILE = "newsbot.db"
+REDIS_KEEPS = 3600.0
+"""Seconds: pages that are due later are left to the storage, see :mod:`newsbot.refill`."""
 
 
 class SettingsLike(Protocol):
@@ -60,7 +62,7 @@ def open_frontier(settings: SettingsLike, clock: Clock = system_clock) -> Fronti
         return SqliteFrontier(data_file(settings), clock=clock)
     from newsbot.frontier.redis import RedisFrontier  # noqa: PLC0415  (as for storage)
 
-    return RedisFrontier(settings, clock=None if clock is system_clock else clock)
+    return RedisFrontier(settings, keep_within=REDIS_KEEPS, clock=None if clock is system_clock else clock)
 
 
 def open_storage(settings: SettingsLike) -> Storage:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 import time
 from collections import ChainMap
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from difflib import get_close_matches
@@ -21,8 +21,9 @@ from newsbot import backends
 from newsbot.clock import Clock, system_clock, utc
 from newsbot.dedup.index import NearIndex
 from newsbot.errors import ArgumentError
-from newsbot.frontier.base import Frontier
+from newsbot.frontier.base import Frontier, LeanFrontier
 from newsbot.owners import owner_name
+from newsbot.refill import Refill
 from newsbot.rules import RuleSet
 from newsbot.rules.schema import Rule
 from newsbot.sitebooks import SiteBooks
@@ -59,6 +60,8 @@ class CrawlState:
         """Hosts whose politeness this crawl has told the frontier."""
         self.with_sources: set[str] = set()
         """Domains for which a feed or sitemap is known."""
+        self.refill: Refill | None = None
+        """For a frontier that keeps only what is due soon."""
         self.list_trials = ListTrials()
         self.books = SiteBooks()
         self.crawl_delays: dict[str, float] = {}
@@ -97,6 +100,8 @@ class CrawlState:
             opened.callback(self.storage.close)
             self.index = backends.open_index(settings)
             opened.pop_all()  # all are open: they stay so until close()
+        if isinstance(self.frontier, LeanFrontier):
+            self.refill = Refill(self.frontier, self.storage, self.owner, self.clock)
         self.with_sources = {
             record.source for record in self.storage.sources() if record.kind in ("feed", "sitemap")
         } | {rule.domain for rule in self.rules if rule.feeds or rule.sitemaps}
@@ -108,6 +113,13 @@ class CrawlState:
         self.index.close()
         if self._throwaway is not None:
             self._throwaway.cleanup()
+
+    @property
+    def frontier_knows_all(self) -> bool:
+        """True when the frontier knows each page that was fetched: one file holds both, or it was filled."""
+        if self.refill is not None:
+            return self.refill.covers(self.started)
+        return not self.settings.get("MONGO_URI")
 
     @property
     def data_folder(self) -> Path:
@@ -136,6 +148,11 @@ class CrawlState:
         if domain in self.limited:
             return False
         return self.in_scope(domain) or host in self.named_hosts
+
+    @property
+    def accepting(self) -> Callable[[str], bool] | None:
+        """:meth:`accepts` for the frontier; None when it would take all, which spares a look at each host."""
+        return None if self.limited_to is None and not self.limited else self.accepts
 
     def in_scope(self, domain: str) -> bool:
         """True when the crawl was asked for this site, or for all."""

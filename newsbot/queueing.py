@@ -7,12 +7,14 @@ from typing import Any
 
 from newsbot.clock import iso
 from newsbot.frontier.base import Entry
-from newsbot.items import Link, PageRecord
-from newsbot.ranking import Judgement
+from newsbot.items import Link, PageRecord, Where
+from newsbot.ranking import SOURCE_PRIORITY, Judgement
 from newsbot.rules.schema import Rule
 from newsbot.urls import canonicalize, fingerprint, host_key
 
 MAX_TITLE = 300
+AGAIN_PRIORITY = 30.0
+"""Of pages that were fetched before: behind articles that nobody has read yet."""
 
 _USER = re.compile(r"\s*([a-z]+:[/\\]*)[^/\\?#]*@(.*)", re.IGNORECASE | re.DOTALL)
 """WHATWG: the host begins after the last ``@`` before the path; a backslash is a slash."""
@@ -67,9 +69,35 @@ def without_user(url: str) -> str:
     return url if parts is None else parts[1] + parts[2]
 
 
+def entry_again(page: PageRecord) -> Entry:
+    """Return the entry that queues a page as the storage knows it, at its due time."""
+    found = next((event for event in page.history if event.get("event") == "discovered"), {})
+    data: dict[str, Any] = {
+        "source": page.source,
+        "referrer": page.referrers[0] if page.referrers else None,
+        "where": found.get("where", Where.BODY.value),
+        "discovered_at": round(page.first_seen, 3),
+        "why": found.get("why", "due again"),
+        "again": True,
+    }
+    if found.get("published_at"):
+        data["published_at"] = found["published_at"]
+    return Entry(
+        url=page.url,
+        fingerprint=page.fingerprint,
+        host=page.host,
+        kind=page.kind,
+        priority=SOURCE_PRIORITY.get(page.kind, AGAIN_PRIORITY),
+        due=page.next_due or 0.0,
+        depth=page.depth,
+        data=data,
+    )
+
+
 def page_for(entry: Entry, now: float) -> PageRecord:
     """Return the pending page record that goes with ``entry``."""
     referrer = entry.data.get("referrer")
+    told = {"published_at": entry.data["published_at"]} if "published_at" in entry.data else {}
     return PageRecord(
         url=entry.url,
         fingerprint=entry.fingerprint,
@@ -87,6 +115,7 @@ def page_for(entry: Entry, now: float) -> PageRecord:
                 "where": entry.data["where"],
                 "referrer": referrer,
                 "why": entry.data["why"],
+                **told,
             }
         ],
     )

@@ -37,6 +37,7 @@ from newsbot.visit import META_KEY, Found, Visit
 logger = logging.getLogger(__name__)
 
 LOOK_AGAIN = 1.0
+REFILL_EVERY = 0.1
 PAUSE_AFTER_FAULT = 5.0
 
 
@@ -56,6 +57,7 @@ class FrontierScheduler(BaseScheduler):
         """Next hops that wait for their host's turn."""
         self._quiet_until = 0.0
         self._heartbeat: Any = None
+        self._refilling: Any = None
         self._wake: Any = None
         self._fault: str | None = None
         self._ending: asyncio.Future[None] | None = None
@@ -83,6 +85,9 @@ class FrontierScheduler(BaseScheduler):
         self.endings = Endings(self.crawler, self.state, self._pause)
         self._heartbeat = create_looping_call(self._beat)
         self._heartbeat.start(self.lease_seconds / 4, now=False)
+        if self.state.refill is not None:
+            self._refilling = create_looping_call(self._refill)
+            self._refilling.start(REFILL_EVERY, now=True)
 
     def _hook(self) -> None:
         engine = self.crawler.engine
@@ -105,8 +110,9 @@ class FrontierScheduler(BaseScheduler):
 
     def close(self, reason: str) -> None:
         """Settle what can be settled, hand back all leases, close the backends."""
-        if self._heartbeat is not None and self._heartbeat.running:
-            self._heartbeat.stop()
+        for call in (self._heartbeat, self._refilling):
+            if call is not None and call.running:
+                call.stop()
         if self._wake is not None:
             self._wake.cancel()
         if not hasattr(self.state, "index"):
@@ -135,7 +141,9 @@ class FrontierScheduler(BaseScheduler):
             return True
         if self.state.arguments.mode == "continuous":
             return True
-        if self.state.clock() < self._quiet_until:
+        refill = self.state.refill
+        filling = refill is not None and not refill.covers(self.state.started)
+        if filling or self.state.clock() < self._quiet_until:
             return True
         try:
             outlook = self._outlook()
@@ -198,7 +206,7 @@ class FrontierScheduler(BaseScheduler):
         return self.state.started if self.state.arguments.mode == "once" else self.state.clock()
 
     def _outlook(self) -> Outlook:
-        return self.state.frontier.outlook(horizon=self._horizon, accept=self.state.accepts)
+        return self.state.frontier.outlook(horizon=self._horizon, accept=self.state.accepting)
 
     def _lease(self) -> None:
         free = self.concurrency - len(self.slot.inprogress)
@@ -210,7 +218,7 @@ class FrontierScheduler(BaseScheduler):
                 free,
                 horizon=self._horizon,
                 ttl=self.lease_seconds,
-                accept=self.state.accepts,
+                accept=self.state.accepting,
             )
         self._recovered()
         self.state.count("frontier/leased", len(leases))
@@ -246,6 +254,14 @@ class FrontierScheduler(BaseScheduler):
         try:
             self.state.frontier.extend(self.state.owner, self.lease_seconds)
             self.state.write_books()
+        except DataError as error:
+            self._pause(error)
+
+    def _refill(self) -> None:
+        if self.state.refill is None or self.state.clock() < self._quiet_until:
+            return
+        try:
+            self.state.refill.step()
         except DataError as error:
             self._pause(error)
 

@@ -9,6 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+import redis
 
 from newsbot.demo.check import compare
 from newsbot.demo.server import DemoServer
@@ -17,6 +18,8 @@ from tests.crawls import World
 from tests.redisserver import RedisServer, need_redis
 
 ARTICLES = 60
+IN_FLIGHT = 32
+"""CONCURRENT_REQUESTS of the crawl."""
 
 
 @pytest.fixture
@@ -50,13 +53,23 @@ def wait_for(site: DemoServer, requests: int) -> None:
         time.sleep(0.005)
 
 
+def articles_fetched(site: DemoServer) -> Counter[tuple[str, str]]:
+    """How often each article was sent whole."""
+    return Counter(
+        (record.host, record.path)
+        for record in site.log
+        if record.kind == "article" and record.status == 200 and record.whole
+    )
+
+
 def check_all_stored(world: World, site: DemoServer, server: RedisServer) -> None:
     with world.storage() as storage:
         report = compare(storage.iter_articles(), site.manifest)
     assert report.ok, report.faults
     with closing(RedisFrontier(server.url)) as frontier:
         counts = frontier.counts()
-    assert (counts["leased"], counts["pending"], counts["aside"]) == (0, 0, 0)
+        pending = frontier.outlook(horizon=time.time()).pending
+    assert (counts["leased"], pending, counts["aside"]) == (0, 0, 0)
 
 
 def test_two_workers_share_the_work(world: World, site: DemoServer, server: RedisServer) -> None:
@@ -65,11 +78,7 @@ def test_two_workers_share_the_work(world: World, site: DemoServer, server: Redi
         _, err = worker.communicate(timeout=120)
         assert worker.returncode == 0, err
     check_all_stored(world, site, server)
-    fetched = Counter(
-        (record.host, record.path)
-        for record in site.log
-        if record.kind == "article" and record.status == 200 and record.whole
-    )
+    fetched = articles_fetched(site)
     assert len(fetched) > 0.9 * ARTICLES
     assert fetched.total() <= 1.05 * len(fetched)
 
@@ -101,3 +110,22 @@ def test_redis_killed_and_back_loses_nothing(world: World, site: DemoServer, ser
     assert again.code == 0, again.err
     check_all_stored(world, site, server)
     assert err.count("cannot be reached") <= 3, "said once, not for each request"
+
+
+def test_a_redis_that_lost_everything_is_filled_from_the_storage(
+    world: World, site: DemoServer, server: RedisServer
+) -> None:
+    worker = world.start(REDIS_URL=server.url)
+    wait_for(site, 70)
+    worker.kill()
+    worker.communicate()
+    before = articles_fetched(site)
+    with redis.Redis.from_url(server.url) as client:
+        client.flushall()
+    again = world.crawl(REDIS_URL=server.url)
+    assert again.code == 0, again.err
+    assert "filled it from the storage" in again.err
+    check_all_stored(world, site, server)
+    twice = [page for page, times in articles_fetched(site).items() if times > 1]
+    assert before
+    assert len(twice) <= 2 * IN_FLIGHT, "what was stored is not fetched again"

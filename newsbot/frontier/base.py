@@ -13,10 +13,10 @@ seconds of the backend's own clock. Faults of the backend surface as :class:`new
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from newsbot.items import Kind
 
@@ -62,6 +62,8 @@ class Lease:
     """Failed attempts before this one: nacks and lost leases since the last success."""
     lost: int = 0
     """Leases lost in a row (worker died); three put the entry aside."""
+    last_fetched: float | None = None
+    """When the entry was worked on to its end last; None: never."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,6 +127,7 @@ class Frontier(Protocol):
         """The work is done and stored: the entry is done, and due again at ``next_due`` (None: never).
 
         False, and nothing changes, when the lease is no longer the caller's.
+        A :class:`LeanFrontier` may leave a later ``next_due`` to the storage, where it has to stand already.
         """
 
     def nack(self, lease: Lease, *, delay: float, aside: bool = False) -> bool:
@@ -171,3 +174,36 @@ class Frontier(Protocol):
 
     def close(self) -> None:
         """Release the backend. Does not hand leases back: call :meth:`release` first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refill:
+    """What :meth:`LeanFrontier.refill` answers. Times are those of the frontier's clock."""
+
+    now: float
+    until: float | None
+    """What the storage has due until this moment has been queued; None: it was never asked."""
+    yours: bool
+    """The caller is the one who may ask the storage now."""
+
+
+@runtime_checkable
+class LeanFrontier(Frontier, Protocol):
+    """A frontier that keeps only what is due soon, and is refilled from the storage."""
+
+    @property
+    def keep_within(self) -> float:
+        """Seconds. Entries that are due later are kept as known URLs only; sources are always kept."""
+
+    def refill(self, owner: str, *, ttl: float, until: float | None = None) -> Refill:
+        """Ask for the right to refill, or keep it, for ``ttl`` seconds: one worker has it at a time.
+
+        With ``until`` the one who has it says that the storage's pages are queued as far as that, and
+        gives it back.
+        """
+
+    def remember(self, fetched: Mapping[bytes, float | None]) -> None:
+        """Record URLs as done and never due again, with the time of their last fetch, by fingerprint.
+
+        What is known already stays as it is.
+        """

@@ -138,6 +138,7 @@ class SqliteFrontier:
                 deadline=now + ttl,
                 attempts=row["attempts"],
                 lost=row["lost"],
+                last_fetched=row["last_fetched"],
             )
             for token, row in chosen
         ]

@@ -11,6 +11,7 @@ from scrapy.http import Request, Response
 
 from newsbot.causes import Ignored
 from newsbot.crawlstate import CrawlState
+from newsbot.items import Where
 from newsbot.recrawl import gate, parse_max_age
 from newsbot.visit import META_KEY, Visit
 
@@ -39,9 +40,8 @@ class ReprocessingMiddleware:
         if visit.rule.domain in self.state.limited:
             visit.hand_back = True
             raise Ignored("limit", "this crawl has all that it may take of the site")
-        entry = visit.lease.entry
-        visit.record = self.state.storage.pages([entry.fingerprint]).get(entry.fingerprint)
         now = self.state.clock()
+        self._look_up(visit)
         interval = 0.0 if visit.forced else visit.rule.interval.get(visit.kind, 0.0)
         decision = gate(visit.record, interval, now)
         if not decision.fetch and not visit.forced and visit.lease.attempts == 0:
@@ -54,6 +54,16 @@ class ReprocessingMiddleware:
             return
         for name, value in decision.headers.items():
             request.headers.setdefault(name, value)
+
+    def _look_up(self, visit: Visit) -> None:
+        """Find the page's record. The frontier knows which were never fetched: those are not looked up."""
+        lease, data = visit.lease, visit.data
+        untouched = lease.last_fetched is None and lease.attempts == 0
+        found = not data.get("again") and data.get("where") != Where.REDIRECT
+        if untouched and found and not visit.kind.is_source and self.state.frontier_knows_all:
+            return
+        key = lease.entry.fingerprint
+        visit.record = self.state.storage.pages([key]).get(key)
 
     def process_response(self, request: Request, response: Response) -> Response:
         """Note status and validators of the answer in the visit."""

@@ -134,6 +134,10 @@ class Storage(Protocol):
         Writing meanwhile is allowed, as with all that is streamed.
         """
 
+    def due_pages(self, *, after: float, until: float) -> Iterator[PageRecord]:
+        """Records whose ``next_due`` is later than ``after`` and not later than ``until``, the earliest
+        first, streamed: what a frontier asks that keeps only what is due soon."""
+
     # --- articles
     def store(self, article: Article) -> Stored:
         """Keep an article; see :class:`Verdict`.

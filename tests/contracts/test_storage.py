@@ -485,6 +485,18 @@ def test_history_grows_by_what_is_new_and_is_bounded(storage: Storage) -> None:
     assert next(storage.iter_pages()).history == events[-MAX_HISTORY:]
 
 
+def test_pages_that_are_due_come_earliest_first(storage: Storage) -> None:
+    dues = {"never": None, "at": 50.0, "after": 51.0, "until": 60.0, "later": 60.5}
+    storage.save_pages([make_page(name, next_due=due) for name, due in dues.items()])
+    storage.save_pages([make_page(f"together-{n}", next_due=55.0) for n in range(1100)])  # more than a batch
+    due = [page.url.rpartition("/")[2] for page in storage.due_pages(after=50.0, until=60.0)]
+    assert (due[0], due[-1]) == ("after", "until")
+    assert sorted(due[1:-1]) == sorted(f"together-{n}" for n in range(1100))
+    storage.save_pages([make_page("after", next_due=None)])
+    assert [page.next_due for page in storage.due_pages(after=0.0, until=54.0)] == [50.0]
+    assert list(storage.due_pages(after=60.5, until=1e12)) == []
+
+
 def test_pages_are_streamed_by_source_kind_and_state_while_writing_goes_on(storage: Storage) -> None:
     storage.discover([make_page(str(number)) for number in range(1200)])
     storage.discover(

@@ -1,6 +1,6 @@
--- ack(now, level, fingerprint, token, next_due) -> 0 if the lease is not the caller's, else 1 + how many URLs
+-- ack(now, level, fingerprint, token, next_due, within) -> 0 if the lease is not the caller's, else 1 + how many URLs
 --   are merely known (0 if this is none of them). next_due: empty for never: then only the second of this
---   fetch is kept.
+--   fetch is kept; also if it is more than within seconds away: the storage is asked for it in time (refill).
 -- Keys: meta, entries, due, leases, holders, owned, out, hosts, turns, full (1, 2, 7, 9-15, see lib.lua);
 --   KEYS[16], KEYS[17]  HASH  the buckets of the fingerprint at the level and at the next
 
@@ -15,12 +15,13 @@ if not record then
 end
 record.attempts, record.lost, record.fetched = 0, 0, now
 local known = 0
-if ARGV[5] == '' then
+local next_due = tonumber(ARGV[5])
+if not next_due or next_due > now + tonumber(ARGV[6]) then
   leave.l(fingerprint, record)
   redis.call('HDEL', KEYS[2], fingerprint)
   known = keep_known(fingerprint, 0, now)
 else
-  move(fingerprint, record, 'd', tonumber(ARGV[5]))
+  move(fingerprint, record, 'd', next_due)
 end
 put_hosts()
 return 1 + known

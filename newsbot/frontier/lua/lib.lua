@@ -2,7 +2,8 @@
 --
 -- Keys. All carry the same hash tag, {newsbot:SHARD}, so that one script may touch them in Redis Cluster;
 -- all are given in KEYS, in this order, whatever the script. Nothing is looked up under a name made here.
---   KEYS[1]  meta     HASH  version, seq (last entry number), known, level and split (see known URLs)
+--   KEYS[1]  meta     HASH  version, seq (last entry number), known, level and split (see known URLs),
+--                           refilled, refiller and refiller_until (see refill.lua)
 --   KEYS[2]  entries  HASH  fingerprint -> record (see pack) of all that is not merely known
 --   KEYS[3]  queue    ZSET  score 0; host NUL priority due number fingerprint, so that bytes sort as handed out
 --   KEYS[4]  dated    ZSET  ready entries with a due time: fingerprint host, by due time

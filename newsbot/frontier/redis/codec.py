@@ -32,6 +32,7 @@ class Record:
     entry: Entry
     attempts: int
     lost: int
+    fetched: float | None
 
 
 def arguments(entry: Entry) -> list[bytes | str]:
@@ -57,7 +58,7 @@ def optional(text: bytes) -> float | None:
 
 def record_of(fingerprint: bytes, raw: bytes) -> Record:
     """Read what ``pack`` of lib.lua wrote."""
-    _, attempts, lost, _, priority, due, _, _, size = _HEAD.unpack_from(raw)
+    _, attempts, lost, _, priority, due, fetched, _, size = _HEAD.unpack_from(raw)
     host, rest = raw[_HEAD.size : _HEAD.size + size], raw[_HEAD.size + size :]
     noted = 2 + int.from_bytes(rest[:2])
     note, body = rest[2:noted], json.loads(rest[noted:])
@@ -73,4 +74,4 @@ def record_of(fingerprint: bytes, raw: bytes) -> Record:
         depth=body["depth"],
         data=body["data"],
     )
-    return Record(entry, attempts, lost)
+    return Record(entry, attempts, lost, fetched if fetched >= 0 else None)

@@ -10,12 +10,14 @@ should agree to a second (NTP).
 
 from __future__ import annotations
 
+import math
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 
 from newsbot.clock import Clock
 from newsbot.errors import DataError, DataUnavailable, SchemaError
-from newsbot.frontier.base import Added, Entry, Known, Lease, Outlook
+from newsbot.frontier.base import Added, Entry, Known, Lease, Outlook, Refill
 from newsbot.frontier.redis.codec import STATES, arguments, optional, record_of
 from newsbot.frontier.redis.connection import SettingsLike, connect, readable_errors, server_name
 from newsbot.frontier.redis.keys import Keys
@@ -34,7 +36,8 @@ class RedisFrontier:
     """A :class:`newsbot.frontier.base.Frontier` in Redis.
 
     ``where`` is a URL (``redis://…``) or settings with the names of scrapy-redis. ``namespace`` and
-    ``shard`` tell frontiers on one server apart. ``clock`` is for tests only: None is the server's clock.
+    ``shard`` tell frontiers on one server apart. ``keep_within`` is said in
+    :class:`newsbot.frontier.base.LeanFrontier`. ``clock`` is for tests only: None is the server's clock.
     Raises :class:`newsbot.errors.DataError` kinds, also from every method.
     """
 
@@ -44,10 +47,12 @@ class RedisFrontier:
         *,
         namespace: str = "newsbot",
         shard: int = 0,
+        keep_within: float = math.inf,
         clock: Clock | None = None,
     ) -> None:
         settings: SettingsLike = {"REDIS_URL": where} if isinstance(where, str) else where
         self._place = server_name(settings)
+        self.keep_within = keep_within
         self._client = connect(settings)
         keys = Keys(namespace, shard)
         self._scripts = Scripts(self._client, keys, self._place, clock)
@@ -137,6 +142,7 @@ class RedisFrontier:
                 deadline=now + ttl,
                 attempts=record.attempts,
                 lost=record.lost,
+                last_fetched=record.fetched,
             )
             for record in records
         ]
@@ -150,7 +156,8 @@ class RedisFrontier:
 
     def ack(self, lease: Lease, *, next_due: float | None) -> bool:
         """The work is done and stored; False when the lease is no longer the caller's."""
-        return self._scripts.ack(lease.entry.fingerprint, lease.token.encode(), next_due)
+        within = math.inf if lease.entry.kind.is_source else self.keep_within
+        return self._scripts.ack(lease.entry.fingerprint, lease.token.encode(), next_due, within)
 
     def nack(self, lease: Lease, *, delay: float, aside: bool = False) -> bool:
         """The work failed: pending again after ``delay`` seconds, or set aside. False as in ack."""
@@ -173,6 +180,17 @@ class RedisFrontier:
     def reap(self) -> int:
         """Take back leases past their deadline, as every handing-out does; how many."""
         return self._scripts.reap()
+
+    def refill(self, owner: str, *, ttl: float, until: float | None = None) -> Refill:
+        """Ask for the right to refill this frontier from the storage; see the protocol."""
+        now, so_far, yours = self._scripts.refill(owner, ttl, until)
+        return Refill(now, so_far, yours)
+
+    def remember(self, fetched: Mapping[bytes, float | None]) -> None:
+        """Record URLs as done and never due again; see the protocol."""
+        left = iter(fetched.items())
+        while chunk := dict(islice(left, _CHUNK)):
+            self._scripts.remember(chunk)
 
     # --- politeness
     def set_politeness(self, host: str, *, delay: float, concurrency: int, at_least: bool = False) -> None:

@@ -5,7 +5,7 @@ A script is sent by its hash; a server that lost it (SCRIPT FLUSH, restart) gets
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from hashlib import sha1
 from importlib.resources import files
@@ -14,7 +14,7 @@ from typing import Any
 import redis
 
 from newsbot.clock import Clock
-from newsbot.frontier.redis.codec import number
+from newsbot.frontier.redis.codec import number, optional
 from newsbot.frontier.redis.connection import readable_errors
 from newsbot.frontier.redis.keys import FIRST_LEVEL, Keys, missing_splits
 
@@ -57,6 +57,11 @@ class Scripts:
         """Record entries as done."""
         self._grow(self._with_buckets("mark_done", fingerprints, _optional(next_due), *entries))
 
+    def remember(self, fetched: Mapping[bytes, float | None]) -> None:
+        """Record URLs as merely known, where they are not known at all."""
+        values = [value for key, at in fetched.items() for value in (key, _optional(at))]
+        self._grow(self._with_buckets("remember", list(fetched), *values))
+
     # --- handing out
     def lease(
         self, owner: str, call: bytes, limit: int, *, horizon: float, ttl: float, hosts: Sequence[str]
@@ -69,9 +74,10 @@ class Scripts:
         """Hosts whose turn has come, by turn."""
         return [name.decode() for name in self._run("turns", horizon, BATCH, offset, limit)]
 
-    def ack(self, fingerprint: bytes, token: bytes, next_due: float | None) -> bool:
+    def ack(self, fingerprint: bytes, token: bytes, next_due: float | None, within: float) -> bool:
         """Whether the lease was the caller's, and is ended well."""
-        answer = self._with_buckets("ack", [fingerprint], fingerprint, token, _optional(next_due))
+        values = (fingerprint, token, _optional(next_due), within)
+        answer = self._with_buckets("ack", [fingerprint], *values)
         self._grow(answer - 1)
         return bool(answer)
 
@@ -82,6 +88,11 @@ class Scripts:
     def release(self, owner: str, *, lost: bool = False, call: bytes = b"") -> int:
         """How many leases were handed back."""
         return int(self._run("release", owner, "1" if lost else "", call))
+
+    def refill(self, owner: str, ttl: float, until: float | None) -> tuple[float, float | None, bool]:
+        """The present, until when the storage has been asked, and whether the caller may ask it now."""
+        now, so_far, yours = self._run("refill", owner, ttl, _optional(until))
+        return float(now), optional(so_far), bool(yours)
 
     def extend(self, owner: str, ttl: float) -> int:
         """How many leases now last longer."""

@@ -66,6 +66,10 @@ class MongoStorage:
         """See :meth:`newsbot.storage.base.Storage.iter_pages`."""
         return self._streamed(page_collection.page_batches(self._place.database, source, kind, state))
 
+    def due_pages(self, *, after: float, until: float) -> Iterator[PageRecord]:
+        """See :meth:`newsbot.storage.base.Storage.due_pages`."""
+        return self._streamed(page_collection.due_batches(self._place.database, after, until))
+
     # --- articles
     def store(self, article: Article) -> Stored:
         """See :meth:`newsbot.storage.base.Storage.store`."""

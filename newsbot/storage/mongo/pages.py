@@ -71,6 +71,20 @@ def page_batches(
         query["_id"] = {"$gt": found[-1]["_id"]}
 
 
+def due_batches(database: Collections, after: float, until: float) -> Iterator[list[PageRecord]]:
+    """Yield the records that are due in this time, the earliest first, batch by batch."""
+    asked: Document = {"next_due": {"$gt": max(after, 0.0), "$lte": until}}
+    while True:
+        order = [("next_due", 1), ("_id", 1)]
+        found = list(database["pages"].find(asked).sort(order).limit(_AT_ONCE))
+        if not found:
+            return
+        yield [record(document) for document in found]
+        due, key = found[-1]["next_due"], found[-1]["_id"]
+        later = {"next_due": {"$gt": due, "$lte": until}}
+        asked = {"$or": [{"next_due": due, "_id": {"$gt": key}}, later]}
+
+
 def new_page(page: PageRecord) -> Document:
     """Return the fields that are written once."""
     return {"first_seen": page.first_seen, "history": [], **to_links(referrers_of(page))}

@@ -83,7 +83,15 @@ def _make(database: Collections, name: str) -> None:
             return
 
 
-MIGRATIONS: tuple[Callable[[Collections], None], ...] = (_make_first,)
+def _index_due_pages(database: Collections) -> None:
+    """What is due next, for a frontier that keeps only what is due soon."""
+    due = IndexModel(
+        [("next_due", ASCENDING), ("_id", ASCENDING)], partialFilterExpression={"next_due": {"$gt": 0}}
+    )
+    database["pages"].create_indexes([due])
+
+
+MIGRATIONS: tuple[Callable[[Collections], None], ...] = (_make_first, _index_due_pages)
 """``MIGRATIONS[n]`` leads from version n to n + 1. Never change one that was released: add the next.
 
 Each may run twice, and in several workers at once, which all start at the same moment.

@@ -56,6 +56,10 @@ class SqliteStorage:
         """See :meth:`newsbot.storage.base.Storage.iter_pages`."""
         return self._streamed(page_table.page_batches(self._database, source, kind, state))
 
+    def due_pages(self, *, after: float, until: float) -> Iterator[PageRecord]:
+        """See :meth:`newsbot.storage.base.Storage.due_pages`."""
+        return self._streamed(page_table.due_batches(self._database, after, until))
+
     # --- articles
     def store(self, article: Article) -> Stored:
         """See :meth:`newsbot.storage.base.Storage.store`."""

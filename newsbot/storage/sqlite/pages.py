@@ -104,6 +104,21 @@ def page_batches(
         place = rows[-1]["id"]
 
 
+def due_batches(database: sqlite3.Connection, after: float, until: float) -> Iterator[list[PageRecord]]:
+    """Yield the records that are due in this time, the earliest first, batch by batch."""
+    place: tuple[float, int] = (after, _LARGEST)  # behind all that is due at ``after``
+    while True:
+        rows = database.execute(
+            f"SELECT id, {', '.join(_COLUMNS)} FROM page WHERE (next_due, id) > (?, ?) AND next_due <= ?"
+            f" ORDER BY next_due, id LIMIT {_AT_ONCE}",
+            (*place, until),
+        ).fetchall()
+        if not rows:
+            return
+        yield [_record(row) for row in rows]
+        place = (rows[-1]["next_due"], rows[-1]["id"])
+
+
 def _links_to(
     database: sqlite3.Connection, fingerprints: Sequence[bytes]
 ) -> dict[bytes, tuple[Referrers, int]]:

@@ -121,5 +121,9 @@ MIGRATIONS = (
         PRIMARY KEY (source, name)
     ) WITHOUT ROWID;
     """,
+    """
+    -- What is due next, for a frontier that keeps only what is due soon.
+    CREATE INDEX page_by_due ON page (next_due) WHERE next_due IS NOT NULL;
+    """,
 )
 """``MIGRATIONS[n]`` leads from version n to n + 1. Never change one that was released: add the next."""

@@ -1,0 +1,251 @@
+"""A frontier that keeps only what is due soon, and the storage that knows the rest."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+import redis
+
+from newsbot import refill as module
+from newsbot.errors import DataUnavailable
+from newsbot.frontier.base import Entry, LeanFrontier, Lease
+from newsbot.frontier.redis import RedisFrontier
+from newsbot.frontier.sqlite import SqliteFrontier
+from newsbot.items import Kind, PageRecord
+from newsbot.queueing import AGAIN_PRIORITY, page_for
+from newsbot.refill import RIGHT_SECONDS, Refill
+from newsbot.storage.sqlite import SqliteStorage
+from tests.contracts.frontier_backends import FakeClock, key_of, make_entry
+
+HOUR = 3600.0
+HOST = "a.example"
+
+
+class Site:
+    """One frontier and one storage, and workers on both."""
+
+    def __init__(self, folder: Path, redis_url: str) -> None:
+        self.clock = FakeClock()
+        self.redis_url = redis_url
+        self.namespace = f"test-{secrets.token_hex(8)}"
+        self.opened = ExitStack()
+        self.storage = SqliteStorage(folder / "newsbot.db")
+        self.opened.callback(self.storage.close)
+        self.frontier = self.open_frontier()
+
+    def open_frontier(self) -> RedisFrontier:
+        frontier = RedisFrontier(self.redis_url, namespace=self.namespace, keep_within=HOUR, clock=self.clock)
+        self.opened.callback(frontier.close)
+        frontier.set_politeness(HOST, delay=0, concurrency=5000)
+        return frontier
+
+    def worker(self, name: str = "w") -> Refill:
+        return Refill(self.open_frontier(), self.storage, name, self.clock)
+
+    def forget(self) -> None:
+        """What a Redis without a file does when it is started again."""
+        with redis.Redis.from_url(self.redis_url) as client:
+            for key in client.scan_iter(f"{{{self.namespace}:*"):
+                client.delete(key)
+
+    def lease(self) -> list[Lease]:
+        """All there is; a call makes only some hundreds ready."""
+        leases: list[Lease] = []
+        while some := self.frontier.lease("o", 5000, horizon=self.clock.now, ttl=1e6):
+            leases += some
+        return leases
+
+    def save(self, entry: Entry, **fields: Any) -> PageRecord:
+        page = page_for(entry, self.clock.now)
+        for name, value in fields.items():
+            setattr(page, name, value)
+        self.storage.save_pages([page])
+        return page
+
+    def visit(self, name: str, rest: float | None, kind: Kind = Kind.ARTICLE) -> None:
+        """Fetch a page as a worker does: its record first, then the lease."""
+        entry = found(name, kind)
+        self.frontier.add([entry], force=True)
+        (lease,) = [lease for lease in self.lease() if lease.entry.fingerprint == entry.fingerprint]
+        due = None if rest is None else self.clock.now + rest
+        self.save(entry, state="done", last_fetched=self.clock.now, next_due=due)
+        assert self.frontier.ack(lease, next_due=due)
+
+
+@pytest.fixture
+def site(tmp_path: Path, redis_url: str) -> Iterator[Site]:
+    site = Site(tmp_path, redis_url)
+    with site.opened:
+        yield site
+        site.forget()
+
+
+def found(name: str, kind: Kind = Kind.ARTICLE) -> Entry:
+    data = {"source": HOST, "referrer": None, "where": "feed", "why": "item", "published_at": "2026-11-20"}
+    return make_entry(name, HOST, kind=kind, priority=95.0, data=data)
+
+
+def names(leases: list[Lease]) -> set[str]:
+    return {lease.entry.url.rpartition("/")[2] for lease in leases}
+
+
+def run(worker: Refill, site: Site) -> None:
+    for _ in range(1000):
+        if worker.covers(site.clock.now):
+            return
+        worker.step()
+    raise AssertionError("the storage was never read to its end")
+
+
+def test_only_redis_asks_for_a_refill(site: Site, tmp_path: Path) -> None:
+    assert isinstance(site.frontier, LeanFrontier)
+    file = SqliteFrontier(tmp_path / "other.db")
+    assert not isinstance(file, LeanFrontier)
+    file.close()
+
+
+def test_what_is_due_soon_stays_whole_and_the_rest_is_only_known(site: Site) -> None:
+    run(site.worker(), site)
+    site.visit("soon", HOUR)
+    site.visit("later", HOUR + 1)
+    site.visit("feed", 5 * HOUR, Kind.FEED)
+    fetched = site.clock.now
+    assert site.frontier.entry(key_of("later")) is None
+    known = site.frontier.known([key_of("later"), key_of("soon")])
+    assert (known[key_of("later")].state, known[key_of("later")].last_fetched) == ("done", fetched)
+    assert known[key_of("later")].next_due is None
+    assert known[key_of("soon")].next_due == fetched + HOUR
+    assert site.frontier.entry(key_of("feed")) is not None, "a source is asked too often to be let go"
+
+
+def test_a_page_comes_back_when_it_is_due(site: Site) -> None:
+    worker = site.worker()
+    run(worker, site)
+    site.visit("page", 3 * HOUR)
+    fetched = site.clock.now
+    for _ in range(11):
+        site.clock.advance(HOUR / 4)
+        worker.step()
+        assert site.lease() == []
+    site.clock.advance(HOUR / 4)
+    worker.step()
+    (lease,) = site.lease()
+    assert lease.last_fetched == fetched
+    assert lease.entry.priority == AGAIN_PRIORITY
+    assert lease.entry.url == f"https://{HOST}/page"
+    kept = {"source": HOST, "where": "feed", "why": "item", "published_at": "2026-11-20", "again": True}
+    assert kept.items() <= lease.entry.data.items()
+    site.clock.advance(HOUR)
+    worker.step()
+    assert site.lease() == [], "it is handed out once"
+
+
+def test_pages_that_fell_due_while_nobody_worked_come_back(site: Site) -> None:
+    run(site.worker(), site)
+    wanted = {f"page-{n}" for n in range(1200)}  # more than two steps
+    for name in wanted:
+        site.frontier.add([found(name)])
+    for lease in site.lease():
+        due = site.clock.now + 2 * HOUR
+        site.save(lease.entry, state="done", last_fetched=site.clock.now, next_due=due)
+        site.frontier.ack(lease, next_due=due)
+    site.clock.advance(48 * HOUR)
+    worker = site.worker("another")
+    assert not worker.covers(site.clock.now)
+    run(worker, site)
+    assert names(site.lease()) == wanted
+
+
+def test_what_is_queued_leased_or_set_aside_is_left_alone(site: Site) -> None:
+    run(site.worker(), site)
+    for name in ("leased", "aside", "queued"):
+        site.visit(name, 2 * HOUR)
+        site.frontier.add([found(name)], force=True)
+    for lease in site.lease():
+        if names([lease]) == {"aside"}:
+            site.frontier.nack(lease, delay=0, aside=True)
+        elif names([lease]) == {"queued"}:
+            site.frontier.nack(lease, delay=0)
+    before = site.frontier.counts()
+    site.clock.advance(2 * HOUR)
+    run(site.worker("another"), site)
+    site.frontier.extend("o", 1e6)
+    assert site.frontier.counts() == before
+    (queued,) = site.lease()
+    assert queued.entry.priority == 95.0
+
+
+def test_one_worker_at_a_time_asks_the_storage(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "SLICE", 1)
+    for name in ("a", "b", "c"):
+        site.save(found(name))
+    first, second = site.worker("first"), site.worker("second")
+    first.step()
+    second.step()
+    assert names(site.lease()) == {"a"}
+    site.clock.advance(RIGHT_SECONDS + 1)  # the first one died
+    run(second, site)
+    assert names(site.lease()) == {"b", "c"}
+    first.step()
+    assert first.covers(site.clock.now), "it hears that another has done it"
+    assert site.lease() == []
+
+
+def test_an_empty_redis_is_filled_from_the_storage(site: Site, caplog: pytest.LogCaptureFixture) -> None:
+    run(site.worker(), site)
+    assert "filled" not in caplog.text, "a new crawl has nothing to fill"
+    site.visit("due soon", HOUR / 2)
+    site.visit("due later", 5 * HOUR)
+    site.visit("done", None)
+    site.visit("feed", 5 * HOUR, Kind.FEED)
+    for name in ("new", "leased"):
+        site.frontier.add([found(name)])
+        site.save(found(name), state=name.replace("new", "pending"))
+    fetched = site.clock.now
+    site.forget()
+    site.frontier.set_politeness(HOST, delay=0, concurrency=50)
+    run(site.worker("another"), site)
+    assert "queue was empty" in caplog.text
+    assert names(site.lease()) == {"new", "leased"}
+    known = site.frontier.known([key_of("done"), key_of("due later")])
+    assert [one.last_fetched for one in known.values()] == [fetched, fetched]
+    site.clock.advance(5 * HOUR)
+    run(site.worker("third"), site)
+    assert {"due soon", "due later", "feed"} <= names(site.lease())
+
+
+def test_a_stream_that_breaks_off_begins_again(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "SLICE", 2)
+    for number in range(5):
+        site.save(found(f"page-{number}"))
+    worker = site.worker()
+    worker.step()
+
+    def refuse(*_: object, **__: object) -> None:
+        raise DataUnavailable("away")
+
+    with monkeypatch.context() as away:
+        away.setattr(RedisFrontier, "add", refuse)
+        with pytest.raises(DataUnavailable):
+            worker.step()
+    run(worker, site)
+    assert names(site.lease()) == {f"page-{number}" for number in range(5)}
+
+
+def test_remembering_changes_nothing_that_is_known(site: Site) -> None:
+    site.visit("fetched", None)
+    site.frontier.add([found("queued")])
+    fetched = site.clock.now
+    site.frontier.remember(
+        {key_of("queued"): 5.0, key_of("fetched"): 5.0, key_of("new"): 7.9, key_of("x"): None}
+    )
+    known = site.frontier.known([key_of(name) for name in ("queued", "fetched", "new", "x")])
+    assert [(one.state, one.last_fetched) for one in known.values()] == [
+        ("pending", None), ("done", fetched), ("done", 7.0), ("done", None),
+    ]  # fmt: skip
+    assert site.frontier.counts()["done"] == 3
