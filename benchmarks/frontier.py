@@ -14,12 +14,8 @@ import argparse
 import json
 import multiprocessing
 import random
-import shutil
-import subprocess
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from hashlib import blake2b
 from itertools import islice
 from statistics import quantiles
@@ -30,10 +26,10 @@ from scrapy import Request, Spider
 from scrapy_redis.dupefilter import RFPDupeFilter
 from scrapy_redis.queue import PriorityQueue
 
+from benchmarks.servers import own_redis
 from newsbot.frontier.base import Entry
 from newsbot.frontier.redis import RedisFrontier
 from newsbot.items import Kind
-from tests.servers import free_port
 
 HOSTS = 1000
 CLIENTS = (1, 2, 4)
@@ -208,29 +204,6 @@ def _used(client: redis.Redis, pattern: str) -> float:
     return sum(client.memory_usage(key, samples=0) or 0 for key in client.scan_iter(pattern, count=1000))
 
 
-@contextmanager
-def own_server() -> Iterator[str]:
-    """Run a redis-server that writes nothing to disk."""
-    program = shutil.which("redis-server")
-    if program is None:
-        raise SystemExit("benchmarks.frontier: needs redis-server (Debian package redis-server)")
-    port = free_port()
-    with tempfile.TemporaryDirectory() as folder:
-        options = ["--port", str(port), "--save", "", "--dir", folder, "--bind", "127.0.0.1"]
-        server = subprocess.Popen([program, *options], stdout=subprocess.DEVNULL)
-        try:
-            while server.poll() is None:
-                try:
-                    redis.Redis(port=port).ping()
-                    break
-                except redis.exceptions.ConnectionError:
-                    time.sleep(0.05)
-            yield f"redis://127.0.0.1:{port}/0"
-        finally:
-            server.kill()
-            server.wait()
-
-
 def _print(rows: list[dict[str, Any]]) -> None:
     print(f"{'':15}{'':24}{'clients':>8}{'URLs a second':>15}{'p99 of a call':>15}")
     timed = [row for row in rows if "step" in row]
@@ -274,7 +247,7 @@ def main() -> None:
     parser.add_argument("--known", type=int, default=1_000_000)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    with own_server() as url:
+    with own_redis() as url:
         rows = [row for clients in CLIENTS for row in rates(url, options.urls, clients)]
         rows += memory(url, options.urls, options.known)
     if options.json:

@@ -29,6 +29,7 @@ COOKIES_ENABLED = False
 # --- how much at once; politeness per host is the frontier's (rules: delay, concurrency)
 CONCURRENT_REQUESTS = 32
 CONCURRENT_REQUESTS_PER_DOMAIN = 32
+CONCURRENT_ITEMS = 2  # a page has one article; Scrapy starts so many tasks for each page (100: 1.5 ms)
 DOWNLOAD_DELAY = 0
 DOWNLOAD_TIMEOUT = 30
 DNS_TIMEOUT = 10

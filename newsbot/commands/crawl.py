@@ -24,6 +24,7 @@ CHATTER = {
     "scrapy.crawler": logging.WARNING,
     "scrapy.addons": logging.WARNING,
     "scrapy.extensions": logging.WARNING,
+    "pymongo": logging.WARNING,  # Scrapy lets every record be made: 80 a page here, for nobody
     "scrapy.core.downloader.handlers": logging.ERROR,  # broken and too large answers are counted by cause
 }
 """Loggers that tell a person nothing about the crawl; what happened to each page is in ``scrapy why``."""

@@ -18,7 +18,7 @@ from pymongo.errors import BulkWriteError
 
 from newsbot.items import Kind, PageRecord
 from newsbot.storage.base import MAX_HISTORY
-from newsbot.storage.history import Event, merged
+from newsbot.storage.history import Event
 from newsbot.storage.mongo.connection import Collections, Document
 from newsbot.storage.mongo.documents import harmless
 from newsbot.storage.mongo.faults import all_duplicates
@@ -45,7 +45,7 @@ def save_pages(database: Collections, records: Sequence[PageRecord]) -> None:
     while some := list(islice(left, _AT_ONCE)):
         for turn in range(1, _TURNS + 1):
             try:
-                database["pages"].bulk_write(_saving(database, some), ordered=True)
+                database["pages"].bulk_write([_saving(page) for page in some], ordered=True)
                 break
             except BulkWriteError as error:
                 if turn == _TURNS or not all_duplicates(error):
@@ -95,21 +95,40 @@ def to_document(page: PageRecord) -> Document:
     return {name: harmless(getattr(page, name)) for name in _WRITTEN}
 
 
-def upsert(key: bytes, once: Document, always: Document) -> UpdateOne:
-    """Write ``once`` where the page is new, and ``always`` in any case."""
+def upsert(key: bytes, once: Document, always: Document, events: Sequence[Event] = ()) -> UpdateOne:
+    """Write ``once`` where the page is new, ``always`` in any case, and add events to its history."""
     known = [{"$literal": once}, {"added": "$$NOW"}, "$$ROOT", {"$literal": always}]
-    return UpdateOne({"_id": key}, [{"$replaceWith": {"$mergeObjects": known}}], upsert=True)
+    steps: list[Document] = [{"$replaceWith": {"$mergeObjects": known}}]
+    if events:
+        steps.append({"$set": {"history": _with_events(events)}})
+    return UpdateOne({"_id": key}, steps, upsert=True)
 
 
-def add_events(key: bytes, events: Sequence[Event]) -> list[UpdateOne]:
-    """Add events that are not there, in their places by time, and let the oldest go."""
-    return [
-        UpdateOne(
-            {"_id": key, "history": {"$ne": event}},
-            {"$push": {"history": {"$each": [event], "$sort": {"at": 1}, "$slice": -MAX_HISTORY}}},
-        )
-        for event in events
-    ]
+def _with_events(events: Sequence[Event]) -> Document:
+    """Return the history with events that are not in it, each in its place by time, without the oldest.
+
+    MongoDB 5.0 cannot sort an array in an update: each event goes between what is not later and the rest.
+    """
+    earlier = {"$lte": [_time_of("$$kept"), _time_of("$$this")]}
+    added = {
+        "$concatArrays": [
+            {"$filter": {"input": "$$value", "as": "kept", "cond": earlier}},
+            ["$$this"],
+            {"$filter": {"input": "$$value", "as": "kept", "cond": {"$not": [earlier]}}},
+        ]
+    }
+    merged = {
+        "$reduce": {
+            "input": {"$literal": list(events)},
+            "initialValue": "$history",
+            "in": {"$cond": [{"$in": ["$$this", "$$value"]}, "$$value", added]},
+        }
+    }
+    return {"$slice": [merged, -MAX_HISTORY]}
+
+
+def _time_of(event: str) -> Document:
+    return {"$ifNull": [f"{event}.at", 0]}
 
 
 def select(
@@ -136,15 +155,5 @@ def record(document: Document) -> PageRecord:
     )
 
 
-def _saving(database: Collections, records: Sequence[PageRecord]) -> list[UpdateOne]:
-    wanted = [page.fingerprint for page in records]
-    kept: dict[bytes, list[Event]] = {
-        found["_id"]: found["history"] for found in select(database, wanted, ["history"])
-    }
-    operations: list[UpdateOne] = []
-    for page in records:
-        operations.append(upsert(page.fingerprint, new_page(page), to_document(page)))
-        before = kept.get(page.fingerprint, [])
-        after = kept[page.fingerprint] = merged(before, harmless(page.history))
-        operations += add_events(page.fingerprint, [event for event in after if event not in before])
-    return operations
+def _saving(page: PageRecord) -> UpdateOne:
+    return upsert(page.fingerprint, new_page(page), to_document(page), harmless(page.history))

@@ -17,31 +17,54 @@ _KEPT = ("story", "duplicate_of")
 
 
 def store(database: Collections, session: Session, article: Article) -> Stored:
-    """Keep an article; within a transaction, which is what makes it safe in a race."""
-    given = to_document(article)
-    own = database["articles"].find_one({"_id": given["_id"]}, session=session)
-    owner = _owner(database, session, given)
+    """Keep an article; within a transaction, which is what makes it safe in a race.
+
+    A new one takes four round trips: claim the text, insert the article unless there is one, insert its
+    words, commit.
+    """
+    given = to_document(article) | {"version": 1}
+    owner = _claim_text(database, session, given)
+    if owner is not None:
+        return _of_owner(database, session, given, owner)
+    own = database["articles"].find_one_and_update(
+        {"_id": given["_id"]}, {"$setOnInsert": given}, upsert=True, session=session
+    )
     if own is None:
-        if owner is None:
-            return _add(database, session, given)
-        return _alias(database, session, given, owner)
-    if _same(own, given):
-        return Stored(Verdict.UNCHANGED, own["canonical_url"], own["version"])
-    if owner is not None and owner["_id"] != own["_id"]:
-        return Stored(Verdict.SAME_TEXT, owner["canonical_url"], owner["version"])
-    return _update(database, session, given, own)
+        database["words"].insert_one(to_words(given), session=session)
+        return Stored(Verdict.NEW, given["canonical_url"], 1)
+    return _again(database, session, given, own)
 
 
-def _owner(database: Collections, session: Session, given: Document) -> Document | None:
-    """The article of the source that has, or once had, this text."""
+def _claim_text(database: Collections, session: Session, given: Document) -> Document | None:
+    """Note the text as the article's own; return another article of the source that has, or once had, it."""
     if not given["content_hash"]:
         return None
-    key = text_key(given["source"], given["content_hash"])
-    text = database["texts"].find_one({"_id": key}, session=session)
-    if text is None:
+    text = database["texts"].find_one_and_update(
+        {"_id": text_key(given["source"], given["content_hash"])},
+        {"$setOnInsert": {"article": given["_id"]}},
+        upsert=True,
+        session=session,
+    )
+    if text is None or text["article"] == given["_id"]:
         return None
     wanted = {"canonical_url": 1, "version": 1}
     return database["articles"].find_one({"_id": text["article"]}, wanted, session=session)
+
+
+def _of_owner(database: Collections, session: Session, given: Document, owner: Document) -> Stored:
+    """Another article has this text: it stays the only one, and knows this URL, unless that is an article."""
+    own = database["articles"].find_one({"_id": given["_id"]}, session=session)
+    if own is None:
+        return _alias(database, session, given, owner)
+    if _same(own, given):
+        return Stored(Verdict.UNCHANGED, own["canonical_url"], own["version"])
+    return Stored(Verdict.SAME_TEXT, owner["canonical_url"], owner["version"])
+
+
+def _again(database: Collections, session: Session, given: Document, own: Document) -> Stored:
+    if _same(own, given):
+        return Stored(Verdict.UNCHANGED, own["canonical_url"], own["version"])
+    return _update(database, session, given, own)
 
 
 def _same(own: Document, given: Document) -> bool:
@@ -50,15 +73,6 @@ def _same(own: Document, given: Document) -> bool:
     if given["content_hash"] and own["content_hash"]:
         return bool(own["content_hash"] == given["content_hash"])
     return bool(own["text"] == given["text"])
-
-
-def _add(database: Collections, session: Session, given: Document) -> Stored:
-    given["version"] = 1
-    _remember_text(database, session, given)
-    database["articles"].insert_one(given, session=session)
-    database["words"].insert_one(to_words(given), session=session)
-    database["aliases"].delete_one({"_id": given["_id"]}, session=session)
-    return Stored(Verdict.NEW, given["canonical_url"], 1)
 
 
 def _alias(database: Collections, session: Session, given: Document, owner: Document) -> Stored:
@@ -73,7 +87,6 @@ def _alias(database: Collections, session: Session, given: Document, owner: Docu
 
 def _update(database: Collections, session: Session, given: Document, own: Document) -> Stored:
     key, version = own["_id"], own["version"] + 1
-    _remember_text(database, session, given)
     database["versions"].insert_one(own | {"_id": version_key(key, own["version"])}, session=session)
     if version > MAX_VERSIONS + 1:  # the first one stays: some pages change at every visit
         oldest = {"$gt": version_key(key, 1), "$lte": version_key(key, version - MAX_VERSIONS)}
@@ -84,16 +97,6 @@ def _update(database: Collections, session: Session, given: Document, own: Docum
     database["articles"].replace_one({"_id": key}, given, session=session)
     database["words"].replace_one({"_id": key}, to_words(given), upsert=True, session=session)
     return Stored(Verdict.UPDATED, given["canonical_url"], version)
-
-
-def _remember_text(database: Collections, session: Session, given: Document) -> None:
-    if given["content_hash"]:
-        database["texts"].update_one(
-            {"_id": text_key(given["source"], given["content_hash"])},
-            {"$setOnInsert": {"article": given["_id"]}},
-            upsert=True,
-            session=session,
-        )
 
 
 def _keep_discovery(given: Document, own: Document) -> None:

@@ -1,0 +1,201 @@
+"""Pages a second of whole crawls beside plain scrapy-redis, on the same Redis, MongoDB and site, in one run.
+
+Three comparisons, each with 1 and 2 workers on a site of many hosts:
+
+``scheduler``  a spider that follows links and does nothing else. scrapy-redis: its scheduler and dupefilter.
+               newsbot: its scheduler on the Redis frontier with a storage that keeps nothing; it also judges
+               the links, plans and acknowledges, which scrapy-redis does not do at all.
+``articles``   the same job: read feeds, extract each article, keep it in MongoDB (journal of a majority).
+               scrapy-redis: a callback with ``newsbot.extraction.extract`` and a pipeline with one upsert.
+               newsbot: ``scrapy crawl news``, which also keeps the crawl database, versions, stories and the
+               word index for search.
+``polite``     requests a second that one host sees with a delay of 0.5 s, by its own log: 1, 2 and 4 workers.
+
+Both systems take turns. A crawl is over with the last page served and the last article kept. CPU is of all
+processes of a kind together.
+
+    python -m benchmarks.crawl [--pages 2000] [--hosts 50] [--turns 2] [--json]
+                               [--only scheduler,articles,polite]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import redis
+from pymongo import MongoClient
+
+from benchmarks.crews import SYSTEMS, Crew
+from benchmarks.servers import own_mongo, own_redis, process_seconds, redis_seconds
+from benchmarks.site import Site
+from benchmarks.webs import Web, papers, tree, write_rules
+from tests.servers import MongoServer
+
+QUIET = 10.0
+"""Seconds without a new page after which a crawl is over."""
+DATABASES = {"scrapy-redis": "rival", "newsbot": "newsbot"}
+DELAY = 0.5
+Row = dict[str, Any]
+
+
+class Bench:
+    """The servers, for as long as they run."""
+
+    def __init__(self, redis_url: str, mongo: MongoServer | None) -> None:
+        self.redis_url = redis_url
+        self.mongo = mongo
+
+    def clear(self) -> None:
+        """Begin with empty servers."""
+        with redis.Redis.from_url(self.redis_url) as client:
+            client.flushall()
+        if self.mongo is not None:
+            with MongoClient[Any](self.mongo.uri) as client:
+                for name in DATABASES.values():
+                    client.drop_database(name)
+
+    def run(self, system: str, job: str, web: Web, workers: int) -> Row:
+        """Crawl the web with new workers; return a row."""
+        self.clear()
+        with tempfile.TemporaryDirectory(prefix="newsbot-bench-") as name, Site(web.pages) as site:
+            folder = Path(name)
+            write_rules(folder / "rules", web, follow="feeds" if job == "articles" else "links")
+            uri = f"{self.mongo.uri}{DATABASES[system]}" if self.mongo is not None else ""
+            crew = Crew(system, job, site, self.redis_url, folder, mongo_uri=uri)
+            crew.prepare(web)
+            try:
+                for _ in range(workers):
+                    crew.start()
+                row = self._watch(crew, web)
+            finally:
+                crew.stop()
+        return {"system": system, "job": job, "workers": workers, **row}
+
+    def _watch(self, crew: Crew, web: Web) -> Row:
+        """Wait for the end of the work; return what it took."""
+        while not crew.site.requests():
+            time.sleep(0.01)
+        used = self._used(crew)
+        last, done_at = -1, time.time()
+        stored = 0
+        while crew.running() and time.time() - done_at < QUIET:
+            served = crew.site.requests()
+            stored = self._stored(crew.system)
+            if served + stored > last:
+                last, done_at = served + stored, time.time()
+                after = self._used(crew)
+            elif served >= len(web.pages) and crew.system == "scrapy-redis" and time.time() - done_at > 1:
+                break
+            time.sleep(0.05)
+        report = crew.site.report()
+        seconds = done_at - report.log[0].at
+        pages = len({hit.url for hit in report.log} & web.wanted)
+        assert pages == len(web.wanted), f"{crew.system} fetched {pages} of {len(web.wanted)} pages"
+        row: Row = {"pages": pages, "articles": stored, "seconds": seconds, "per_second": pages / seconds}
+        cost = {name: 1000 * (after[name] - used[name]) / pages for name in after}
+        cost["site"] = 1000 * report.cpu_seconds / pages
+        return row | {"cpu_ms": cost}
+
+    def _used(self, crew: Crew) -> dict[str, float]:
+        used = {"workers": crew.cpu_seconds(), "Redis": redis_seconds(self.redis_url)}
+        if crew.mongo_uri and self.mongo is not None and self.mongo.process is not None:
+            used["MongoDB"] = process_seconds(self.mongo.process.pid)
+        return used
+
+    def _stored(self, system: str) -> int:
+        if self.mongo is None:
+            return 0
+        with MongoClient[Any](self.mongo.uri) as client:
+            return int(client[DATABASES[system]]["articles"].estimated_document_count())
+
+
+def compare(job: str, web: Web, turns: int) -> Iterator[Row]:
+    """Yield the median of some turns of each system, with 1 and 2 workers."""
+    with ExitStack() as servers:
+        url = servers.enter_context(own_redis("--appendonly", "yes"))
+        mongo = servers.enter_context(own_mongo()) if job == "articles" else None
+        bench = Bench(url, mongo)
+        for workers in (1, 2):
+            rows = [bench.run(system, job, web, workers) for _ in range(turns) for system in SYSTEMS]
+            for system in SYSTEMS:
+                own = [row for row in rows if row["system"] == system]
+                middle = median(row["per_second"] for row in own)
+                yield min(own, key=lambda row: abs(row["per_second"] - middle))
+
+
+def polite(pages: int) -> Iterator[Row]:
+    """Yield how many requests a second one host sees."""
+    web = tree(pages, 1)
+    with own_redis() as url:
+        for workers in (1, 2, 4):
+            for system in SYSTEMS:
+                with tempfile.TemporaryDirectory() as name, Site(web.pages) as site:
+                    with redis.Redis.from_url(url) as client:
+                        client.flushall()
+                    folder = Path(name)
+                    write_rules(folder / "rules", web, follow="links", delay=DELAY, concurrency=8)
+                    crew = Crew(system, "follow", site, url, folder, delay=DELAY)
+                    yield {"system": system, "job": "polite", "workers": workers} | _pace(crew, web, workers)
+
+
+def _pace(crew: Crew, web: Web, workers: int) -> Row:
+    crew.prepare(web)
+    try:
+        for _ in range(workers):
+            crew.start()
+        while crew.site.requests() < len(web.wanted) and crew.running():
+            time.sleep(0.1)
+    finally:
+        crew.stop()
+    log = crew.site.report().log
+    log = log[len(log) // 4 :]  # by then all workers take part
+    return {"pages": len(log), "per_second": (len(log) - 1) / (log[-1].at - log[0].at)}
+
+
+def _print(rows: list[Row]) -> None:
+    theirs = {(row["job"], row["workers"]): row["per_second"] for row in rows if row["system"] != "newsbot"}
+    print(f"{'job':11}{'workers':>8}  {'':14}{'pages':>7}{'a second':>10}{'ratio':>8}  CPU ms a page")
+    for row in rows:
+        ratio = row["per_second"] / theirs[row["job"], row["workers"]]
+        cost = ", ".join(f"{name} {value:.2f}" for name, value in row.get("cpu_ms", {}).items())
+        print(
+            f"{row['job']:11}{row['workers']:8}  {row['system']:14}{row['pages']:7}{row['per_second']:10.1f}"
+            f"{ratio:8.2f}  {cost}"
+        )
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--pages", type=int, default=2000)
+    parser.add_argument("--hosts", type=int, default=50)
+    parser.add_argument("--turns", type=int, default=2)
+    parser.add_argument("--only", default="scheduler,articles,polite")
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    wanted = options.only.split(",")
+    rows: list[Row] = []
+    if "scheduler" in wanted:
+        rows += compare("follow", tree(options.pages, options.hosts), options.turns)
+    if "articles" in wanted:
+        rows += compare("articles", papers(options.pages, options.hosts), options.turns)
+    if "polite" in wanted:
+        rows += polite(40)
+    if options.json:
+        print(json.dumps(rows))
+    else:
+        _print(rows)
+
+
+if __name__ == "__main__":
+    main()

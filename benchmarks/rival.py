@@ -1,0 +1,102 @@
+"""A scrapy-redis worker as people write it: what newsbot is measured beside.
+
+    python -m benchmarks.rival follow|articles|polite      (REDIS_URL, MONGO_URI in the environment)
+
+``follow`` follows links and does nothing else. ``articles`` reads feeds, extracts each article with newsbot's
+own extraction and keeps it in MongoDB, an upsert that waits for the journal of a majority.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from pymongo import MongoClient
+from scrapy import Request
+from scrapy.crawler import CrawlerProcess
+from scrapy.http import Response
+from scrapy_redis.spiders import RedisSpider
+
+from newsbot.discovery.feeds import parse_feed
+from newsbot.extraction import extract
+from newsbot.items import Article
+from newsbot.storage.mongo.documents import to_document
+
+LINK = re.compile(r'href="(http://[^"]+)"')
+SETTINGS: dict[str, Any] = {
+    "SCHEDULER": "scrapy_redis.scheduler.Scheduler",
+    "SCHEDULER_PERSIST": True,
+    "DUPEFILTER_CLASS": "scrapy_redis.dupefilter.RFPDupeFilter",
+    "SCHEDULER_QUEUE_CLASS": "scrapy_redis.queue.PriorityQueue",
+    "CONCURRENT_REQUESTS": int(os.environ.get("CONCURRENCY", "32")),
+    "CONCURRENT_REQUESTS_PER_DOMAIN": int(os.environ.get("CONCURRENCY", "32")),
+    "DOWNLOAD_DELAY": float(os.environ.get("DELAY", "0")),
+    "RANDOMIZE_DOWNLOAD_DELAY": False,
+    "ROBOTSTXT_OBEY": True,
+    "COOKIES_ENABLED": False,
+    "TELNETCONSOLE_ENABLED": False,
+    "REMOTE_CONTROL_ENABLED": False,
+    "LOG_LEVEL": "ERROR",
+}
+
+
+class Follow(RedisSpider):
+    """Follows every link."""
+
+    name = "follow"
+    redis_key = "start"
+
+    def parse(self, response: Response, **_: Any) -> Iterator[Request]:
+        """Yield what the page links to."""
+        for url in LINK.findall(response.text):
+            yield Request(url)
+
+
+class Articles(RedisSpider):
+    """Reads feeds and the articles they name."""
+
+    name = "articles"
+    redis_key = "start"
+
+    def parse(self, response: Response, **_: Any) -> Iterator[Request | Article]:
+        """Yield a feed's articles as requests, an article page's article."""
+        content_type = (response.headers.get("Content-Type") or b"").decode("latin-1")
+        if response.url.endswith(".xml"):
+            for link in parse_feed(response.body, response.url, content_type).links:
+                yield Request(link.url)
+        else:
+            article = extract(response.body, response.url)
+            if article is not None:
+                yield article
+
+
+class MongoPipeline:
+    """Keeps articles in MongoDB, one document a URL."""
+
+    def open_spider(self) -> None:
+        """Connect."""
+        client = MongoClient[dict[str, Any]](os.environ["MONGO_URI"], w="majority", journal=True)
+        self.articles = client["rival"]["articles"]
+
+    def process_item(self, item: Article) -> Article:
+        """Write the article, or write it again."""
+        document = to_document(item)
+        self.articles.update_one({"_id": document.pop("_id")}, {"$set": document}, upsert=True)
+        return item
+
+
+def main(job: str) -> None:
+    """Work until nothing comes any more."""
+    more: dict[str, Any] = {"REDIS_URL": os.environ["REDIS_URL"]}
+    if job == "articles":
+        more["ITEM_PIPELINES"] = {MongoPipeline: 100}
+    process = CrawlerProcess(SETTINGS | more)
+    process.crawl(Articles if job == "articles" else Follow)
+    process.start()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,83 @@
+"""The webs that crawls are measured on: many hosts, all pages made before the clock starts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from benchmarks.site import answer
+from newsbot.demo.messages import Request
+from newsbot.demo.plan import make_plan
+from newsbot.demo.web import DemoWeb
+
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+BRANCHES = 4
+"""New pages that a page of the tree links to; it links to as many known ones."""
+FILLING = (
+    "<p>" + "What the council decided on the bridge stands in the minutes of its session. " * 60 + "</p>"
+)
+
+
+@dataclass(slots=True)
+class Web:
+    """``pages``: URL -> whole answer; ``starts``: where a crawl begins; ``wanted``: what it is to fetch."""
+
+    pages: dict[str, bytes] = field(default_factory=dict)
+    starts: list[str] = field(default_factory=list)
+    wanted: set[str] = field(default_factory=set)
+
+
+def tree(pages: int, hosts: int) -> Web:
+    """A tree of pages of 5 kB on each host, with links to the children and to the first pages."""
+    web = Web()
+    each = pages // hosts
+    for host in range(hosts):
+        urls = [f"http://site{host}.example/news/2026/11/20/what-happened-{n}.html" for n in range(each)]
+        for number, url in enumerate(urls):
+            children = urls[BRANCHES * number + 1 : BRANCHES * (number + 1) + 1]
+            links = "".join(f'<a href="{other}">x</a>' for other in (*children, *urls[:BRANCHES]))
+            web.pages[url] = answer(f"<html><body>{FILLING}{links}</body></html>".encode())
+        web.starts.append(urls[0])
+        web.wanted.update(urls)
+    return web
+
+
+def papers(articles: int, hosts: int) -> Web:
+    """The demo's articles (6.5 kB, two languages, some syndicated) spread over hosts, each with a feed."""
+    web = Web()
+    plan = make_plan(articles, now=NOW)
+    demo = DemoWeb(plan)
+    feeds: dict[str, list[str]] = {}
+    sound = [paper for paper in plan.papers if not paper.fault]
+    for number, paper in enumerate(sound):
+        request = Request("GET", paper.host.ascii, paper.path, {})
+        found = demo(request)
+        if found.status != 200 or f"http://{request.host}{request.path}" in web.pages:
+            continue
+        host = f"site{number % hosts}.example"
+        url = f"http://{host}{request.path}"
+        web.pages[url] = answer(found.body.replace(request.host.encode(), host.encode()))
+        feeds.setdefault(host, []).append(url)
+        web.wanted.add(url)
+    for host, urls in feeds.items():
+        items = "".join(
+            f"<item><title>{n}</title><link>{url.replace('&', '&amp;')}</link></item>"
+            for n, url in enumerate(urls)
+        )
+        body = f"<rss version='2.0'><channel><title>x</title>{items}</channel></rss>".encode()
+        web.pages[f"http://{host}/feed.xml"] = answer(body, "application/rss+xml")
+        web.starts.append(f"http://{host}/feed.xml")
+    return web
+
+
+def write_rules(folder: Path, web: Web, *, follow: str, delay: float = 0, concurrency: int = 64) -> None:
+    """Write a rule for each host of the web."""
+    folder.mkdir(parents=True)
+    defaults = f"delay: {delay}\nconcurrency: {concurrency}\n"
+    (folder / "_defaults.yaml").write_text(defaults, encoding="utf8")
+    for url in web.starts:
+        host = url.split("/")[2]
+        feeds = f"feeds: {url}\n" if follow == "feeds" else ""
+        rule = f"domain: {host}\n{feeds}follow: [{follow}]\n"
+        (folder / f"{host}.yaml").write_text(rule, encoding="utf8")
