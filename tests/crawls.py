@@ -77,6 +77,8 @@ class World:
         self.rules = folder / "rules"
         self.rules.mkdir(exist_ok=True)
         self.web = web
+        self.servers: dict[str, str] = {}
+        """REDIS_URL and MONGO_URI of all its crawls, if they are to have any."""
         self.rule("_defaults", DEFAULTS)
 
     def rule(self, name: str, text: str = "") -> None:
@@ -97,7 +99,7 @@ class World:
             "NEWSBOT_RULES": str(self.rules),
             "NEWSBOT_RETRY_SCALE": "0.05",
         }
-        return {**kept, **proxies, **own, "NEWSBOT_STATS_FILE": "", **more}
+        return {**kept, **proxies, **own, **self.servers, "NEWSBOT_STATS_FILE": "", **more}
 
     def command(self, *arguments: str) -> list[str]:
         """Return the command line of a crawl."""

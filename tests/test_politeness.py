@@ -4,12 +4,31 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from tests.crawls import article_html, feed_xml
+import pytest
+
+from newsbot.demo.messages import Answer
+from tests.crawls import World, article_html, feed_xml
+from tests.redisserver import RedisServer, need_redis
 
 XML = {"Content-Type": "application/rss+xml"}
 HOST = "http://news.test"
 EARLY = 0.02
 """Seconds that a request may arrive early: two clocks, and the way through the proxy."""
+
+
+@pytest.fixture(params=["file", "redis"])
+def world(request, tmp_path, site):
+    """A world whose queue, and so each host's clock, is in the data file or in a Redis of its own."""
+    world = World(tmp_path, site)
+    if request.param == "file":
+        yield world
+        return
+    need_redis()
+    server = RedisServer(tmp_path)
+    server.start()
+    world.servers["REDIS_URL"] = server.url
+    yield world
+    server.kill()
 
 
 def serve(site, world, number, rule=""):
@@ -44,6 +63,30 @@ def test_two_workers_make_no_more_requests_than_one(site, world):
     assert min(gaps(site)) >= 0.3 - EARLY
 
 
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_host_that_asks_for_rest_gets_it_from_all_workers(site, world, status):
+    serve(site, world, 12, "delay: 0.1\n")
+    told: list[object] = []
+
+    def busy(request):
+        if not told:
+            told.append(request)
+            return Answer(status=status, headers={"Retry-After": "2"})
+        return Answer(body=article_html(5).encode(), headers={"Content-Type": "text/html"})
+
+    site.page(f"{HOST}/story/5", busy)
+    workers = [world.start() for _ in range(3)]
+    for worker in workers:
+        _, err = worker.communicate(timeout=90)
+        assert worker.returncode == 0, err
+    assert len(world.articles()) == 12
+    refused = next(record.at for record in site.log if record.status == status)
+    after = [record.at - refused for record in site.log if record.at > refused and "/story/" in record.path]
+    # what another worker had sent off by then may still come in
+    assert sum(gap < 2 - EARLY for gap in after) <= 1
+    assert min(gap for gap in after if gap > 0.5) >= 2 - EARLY
+
+
 def test_a_crawl_delay_longer_than_the_rules_is_obeyed_and_capped(site, world):
     site.robots("User-agent: *\nCrawl-delay: 0.4\n", host="news.test")
     serve(site, world, 4)
@@ -60,8 +103,6 @@ def test_retry_after_rests_the_whole_host(site, world):
     told: list[object] = []
 
     def busy(request):
-        from newsbot.demo.messages import Answer
-
         if not told:
             told.append(request)
             return Answer(status=503, headers={"Retry-After": "2"})
@@ -76,8 +117,6 @@ def test_retry_after_rests_the_whole_host(site, world):
 
 
 def test_concurrency_of_the_rule_is_never_exceeded(site, world):
-    from newsbot.demo.messages import Answer
-
     urls = serve(site, world, 12, "concurrency: 2\n")
     for n, url in enumerate(urls):
         page = article_html(n).encode()
