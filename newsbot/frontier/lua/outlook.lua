@@ -48,9 +48,21 @@ local function one_is_open()
   return not by_host and later_total == 0 and name ~= nil
 end
 
+-- Without a list of hosts the sorted sets tell it, however many hosts there are.
+local function all_hosts()
+  total = redis.call('ZCARD', KEYS[3])
+  soonest = tonumber(redis.call('ZRANGE', KEYS[14], 0, 0, 'WITHSCORES')[2])
+  for _, name in ipairs(redis.call('ZRANGE', KEYS[15], 0, -1)) do -- no more than there are leases out
+    local moment = opens(name, host_of(name))
+    soonest = soonest and math.min(soonest, moment) or moment
+  end
+end
+
 if one_is_open() then
   soonest = now
   total = redis.call('ZCARD', KEYS[3])
+elseif not by_host and later_total == 0 then
+  all_hosts()
 else
   for _, key in ipairs({KEYS[14], KEYS[15]}) do
     for _, name in ipairs(redis.call('ZRANGE', key, 0, -1)) do
