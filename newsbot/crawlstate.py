@@ -184,7 +184,9 @@ class CrawlState:
     def write_books(self) -> None:
         """Bring what is kept of each site, and the size of the queue, up to date."""
         self.books.write(self.storage, self.stats.get_stats())
-        self.stats.set_value("newsbot/queue/pending", self.frontier.counts()["pending"])
+        counts = self.frontier.counts()
+        for name in ("pending", "aside"):
+            self.stats.set_value(f"newsbot/queue/{name}", counts[name])
 
     @contextmanager
     def timed(self, step: str) -> Iterator[None]:

@@ -35,6 +35,8 @@ class Figures:
     errors: Mapping[str, int] = field(default_factory=dict)
     """By cause, the most frequent first."""
     queue: int | None = None
+    aside: int = 0
+    """URLs set aside, by this crawl or an earlier one."""
     useful_share: float | None = None
     """The share of pages outside feeds, sitemaps and sections that held an article; None before the first."""
 
@@ -97,6 +99,7 @@ def figures(stats: Mapping[str, Any]) -> Figures:
         skipped=areas["gated"][""],
         not_articles=areas["not_article"].total(),
         errors=dict(areas["errors"].most_common()),
+        aside=areas["queue"]["aside"],
         queue=areas["queue"]["pending"] if "newsbot/queue/pending" in stats else None,
         useful_share=total(sites).useful_share,
     )

@@ -39,6 +39,9 @@ logger = logging.getLogger(__name__)
 LOOK_AGAIN = 1.0
 REFILL_EVERY = 0.1
 PAUSE_AFTER_FAULT = 5.0
+TAKEN = 0.02
+"""Seconds until the next try when there is something that could not be had: another worker was quicker, or
+one suspect waits for another."""
 
 
 class FrontierScheduler(BaseScheduler):
@@ -290,7 +293,9 @@ class FrontierScheduler(BaseScheduler):
             except DataError as error:
                 self._pause(error)
                 next_at = None
-            turns = [at for at, _ in self._hops] + ([] if next_at is None else [next_at])
+            turns = [at for at, _ in self._hops]
+            if next_at is not None:
+                turns.append(next_at if next_at > now else now + TAKEN)
             wait = min(max(min(turns, default=now + LOOK_AGAIN) - now, 0.002), LOOK_AGAIN)
         self._wake = call_later(wait, self._woken)
 

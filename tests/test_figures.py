@@ -34,6 +34,7 @@ STATS = {
     "newsbot/errors/dns": 1,
     "newsbot/errors/timeout": 7,
     "newsbot/queue/pending": 1234,
+    "newsbot/queue/aside": 9,
     "newsbot/site/a.org/fetched": 60,
     "newsbot/site/a.org/pages": 50,
     "newsbot/site/a.org/articles": 40,
@@ -53,7 +54,7 @@ def test_totals() -> None:
     now = figures(STATS)
     assert (now.fetched, now.new, now.updated, now.articles) == (100, 70, 5, 75)
     assert (now.duplicates, now.similar, now.unchanged, now.skipped) == (3, 6, 7, 2)
-    assert (now.not_articles, now.failed, now.queue) == (8, 8, 1234)
+    assert (now.not_articles, now.failed, now.queue, now.aside) == (8, 8, 1234, 9)
     assert list(now.errors.items()) == [("timeout", 7), ("dns", 1)]
     assert now.useful_share == pytest.approx(75 / 90)
 

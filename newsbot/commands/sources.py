@@ -13,15 +13,20 @@ from newsbot.cli import Action, Argument, Call, NewsbotCommand, did_you_mean
 from newsbot.clock import iso, utc
 from newsbot.errors import ArgumentError
 from newsbot.figures import percent, share
+from newsbot.frontier.base import ASIDE, Entry
 from newsbot.health import Health, health
 from newsbot.items import Kind
-from newsbot.reading import stored
+from newsbot.reading import queued, stored
 from newsbot.rules import RuleSet
 from newsbot.rules.match import classify
 from newsbot.rules.schema import Rule
 from newsbot.storage.base import ArticleFilter, SiteRecord, SourceRecord, Storage
 from newsbot.terminal import Column, when
 from newsbot.urls import canonicalize
+
+LISTED = 1000
+"""URLs set aside that are looked at, the latest ones."""
+SHOWN_ASIDE = 5
 
 SITE_COLUMNS = (
     Column("site"),
@@ -72,13 +77,23 @@ def sources(call: Call) -> int:
     """Print both tables, of all sites or of one."""
     rules = open_rules(call.settings)
     now = time.time()
-    with stored(call.settings) as storage:
+    with stored(call.settings) as storage, queued(call.settings) as frontier:
         sites = list(_sites(storage, rules, call.options.domain))
+        aside = frontier.aside(LISTED)
+        number = frontier.counts()["aside"]
+    if call.options.domain:
+        aside = [entry for entry in aside if entry.data.get("source") == sites[0].domain]
+        number = len(aside)
     if call.json:
         call.document(
             {
                 "sites": [_site_document(site, now) for site in sites],
                 "sources": [_source_document(one, now) for site in sites for one in site.sources],
+                "aside": [
+                    {"url": entry.url, "source": entry.data.get("source"), "reason": entry.data.get(ASIDE)}
+                    for entry in aside
+                ],
+                "aside_count": number,
             }
         )
         return 0
@@ -91,6 +106,8 @@ def sources(call: Call) -> int:
         call.note(
             f"{left_out} sections that were found on pages are not shown; scrapy sources DOMAIN shows them"
         )
+    for line in aside_lines(aside, number):
+        call.note(line)
     return 0
 
 
@@ -106,6 +123,18 @@ class Command(NewsbotCommand):
             (Argument("domain", nargs="?", metavar="DOMAIN", help="only this site"),),
         ),
     )
+
+
+def aside_lines(aside: Sequence[Entry], number: int) -> Iterator[str]:
+    """Yield what people should know of URLs that are not fetched any more; ``aside`` are the latest ones."""
+    if not number:
+        return
+    urls = "1 URL is" if number == 1 else f"{number} URLs are"
+    yield f"{urls} set aside; scrapy why URL tells the reason, scrapy add URL queues it again:"
+    for entry in aside[:SHOWN_ASIDE]:
+        yield f"  {entry.url} ({entry.data.get(ASIDE, 'unknown')})"
+    if number > SHOWN_ASIDE:
+        yield f"  and {number - SHOWN_ASIDE} older ones; --json lists up to {LISTED}"
 
 
 def _sites(storage: Storage, rules: RuleSet, domain: str | None) -> Iterator[Site]:

@@ -12,6 +12,7 @@ from newsbot.cli import Action, Argument, Call, NewsbotCommand
 from newsbot.clock import iso, utc
 from newsbot.errors import ArgumentError, DataUnavailable
 from newsbot.explain import Explanation, explain
+from newsbot.frontier.base import ASIDE
 from newsbot.items import Article, PageRecord
 from newsbot.reading import queued, stored
 from newsbot.terminal import when
@@ -20,7 +21,7 @@ STATES = {
     "pending": "waits to be fetched",
     "leased": "is being fetched now",
     "done": "was fetched",
-    "aside": "failed too often: set aside, never fetched again unless added by hand",
+    "aside": "set aside, is not fetched again by itself",
 }
 
 
@@ -101,6 +102,9 @@ def _frontier_lines(story: Explanation, now: float) -> Iterator[str]:
         yield _line("queue", "never queued" if story.page is None else "not in the queue")
         return
     yield _line("queue", f"{story.known.state}: {STATES.get(story.known.state, '')}")
+    if story.known.state == "aside":
+        yield _line("set aside", str(story.entry.data.get(ASIDE, "unknown")) if story.entry else "unknown")
+        yield _line("remedy", f"scrapy add '{story.entry.url if story.entry else story.url}' queues it again")
     due = story.known.next_due
     if due is not None:
         yield _line("next due", _moment(due, now) if due > now else "now")
@@ -225,6 +229,7 @@ def _queue_document(story: Explanation) -> dict[str, Any] | None:
         "priority": entry.priority if entry else None,
         "depth": entry.depth if entry else None,
         "data": entry.data if entry else None,
+        "aside": entry.data.get(ASIDE) if entry else None,
     }
 
 

@@ -98,6 +98,8 @@ def closing_lines(stats: Mapping[str, Any], reason: str, seconds: float, data: P
     lines = [f"{articles}, {now.fetched} fetched in {duration(seconds)}{ended}"]
     if now.errors:
         lines.append(f"errors: {causes(now)}")
+    if now.aside:
+        lines.append(f"set aside: {now.aside} (given up; see: scrapy sources)")
     if data is None:
         return [*lines, "dry run: nothing was kept"]
     lines.append("read them with: scrapy articles search WORD (or: scrapy articles export -o articles.jsonl)")

@@ -7,6 +7,11 @@ Every URL that was ever added is in exactly one state:
 ``done``       was worked on; becomes pending by itself when its next due time comes (if it has one)
 ``aside``      lost its lease or failed too often; kept with its story, never handed out
 
+A worker may die of what it fetched (a page that takes all memory, a fault in a C library), and loses the
+leases of all that it had in flight then. So an entry whose lease was lost is a *suspect* until it is worked
+on without harm, and a worker is given one suspect at a time: the innocent ones clear themselves, the one
+that kills is set aside at its third loss, mostly alone.
+
 A backend is used by one thread; several processes may share the same data. All times are POSIX
 seconds of the backend's own clock. Faults of the backend surface as :class:`newsbot.errors.DataError`.
 """
@@ -19,6 +24,9 @@ from enum import StrEnum
 from typing import Any, Protocol, runtime_checkable
 
 from newsbot.items import Kind
+
+ASIDE = "aside"
+"""Key in the data of an entry that was set aside: why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +69,7 @@ class Lease:
     attempts: int
     """Failed attempts before this one: nacks and lost leases since the last success."""
     lost: int = 0
-    """Leases lost in a row (worker died); three put the entry aside."""
+    """Leases lost in a row (worker died); above 0 it is a suspect, three put the entry aside."""
     last_fetched: float | None = None
     """When the entry was worked on to its end last; None: never."""
 
@@ -119,8 +127,9 @@ class Frontier(Protocol):
         First reclaims leases past their deadline. At most one entry a host and turn of its clock:
         each handing-out moves the host's clock by its delay, and a host never has more leases out
         than its concurrency. Best priority first within a host, oldest first among equals;
-        hosts whose turn came first go first. Leases last ``ttl`` seconds. Hosts that ``accept`` refuses
-        are passed over (a crawl of some sites only), however many they are.
+        hosts whose turn came first go first. An owner never holds more than one suspect (an entry that
+        lost its last lease); this one goes before the others of its host. Leases last ``ttl`` seconds.
+        Hosts that ``accept`` refuses are passed over (a crawl of some sites only), however many they are.
         """
 
     def ack(self, lease: Lease, *, next_due: float | None) -> bool:
@@ -165,9 +174,12 @@ class Frontier(Protocol):
         A backend may answer None for what is done and never due again: its story is in the storage.
         """
 
+    def aside(self, limit: int) -> list[Entry]:
+        """The entries that were set aside last, the newest first; ``data[ASIDE]`` of each says why."""
+
     def outlook(self, *, horizon: float, accept: Callable[[str], bool] | None = None) -> Outlook:
         """What is pending within ``horizon`` (on hosts that ``accept`` takes) and when the next entry
-        can be leased."""
+        can be leased; one that waits only because its worker holds another suspect counts as if it could."""
 
     def counts(self) -> dict[str, int]:
         """How many entries are in each state: keys pending, leased, done, aside, hosts."""

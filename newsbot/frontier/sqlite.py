@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from newsbot.clock import Clock, system_clock
-from newsbot.frontier.base import Added, Entry, Known, Lease, Outlook
+from newsbot.frontier.base import ASIDE, Added, Entry, Known, Lease, Outlook
 from newsbot.frontier.sqlite_add import Adding, mark_done
 from newsbot.frontier.sqlite_handout import choose, reclaim, settle, unsettled
 from newsbot.frontier.sqlite_outlook import look_ahead
-from newsbot.frontier.sqlite_rows import NOTE, dump, entry_of, find
+from newsbot.frontier.sqlite_rows import dump, entry_of, find
 from newsbot.frontier.sqlite_schema import MIGRATIONS, PUBLIC_STATES
 from newsbot.sqlitefile import open_database, readable_errors, snapshot, transaction
 
@@ -37,7 +37,7 @@ UPDATE frontier_urls SET state = 'held', at = :at, attempts = attempts + 1, lost
 WHERE fingerprint = :fingerprint AND state = 'leased' AND token = :token
 """
 _GIVE_UP = """
-UPDATE frontier_urls SET state = 'aside', at = NULL, data = :data, attempts = attempts + 1, lost = 0,
+UPDATE frontier_urls SET state = 'aside', at = :at, data = :data, attempts = attempts + 1, lost = 0,
     owner = NULL, token = NULL
 WHERE fingerprint = :fingerprint AND state = 'leased' AND token = :token
 """
@@ -76,6 +76,10 @@ ON CONFLICT (host) DO UPDATE SET next_turn = max(next_turn, excluded.next_turn)
 _ENTRY = """
 SELECT u.*, h.host AS host_name FROM frontier_urls u JOIN frontier_hosts h ON h.id = u.host
 WHERE u.fingerprint = ?
+"""
+_ASIDE = """
+SELECT u.*, h.host AS host_name FROM frontier_urls u JOIN frontier_hosts h ON h.id = u.host
+WHERE u.state = 'aside' AND u.at IS NOT NULL ORDER BY u.at DESC LIMIT ?
 """
 
 
@@ -127,7 +131,8 @@ class SqliteFrontier:
         with self._writing() as db:
             now = self._clock()
             settle(db, now, horizon)
-            chosen = [(secrets.token_hex(8), row) for row in choose(db, now, horizon, limit, accept)]
+            rows = choose(db, now, horizon, limit, accept=accept, owner=owner)
+            chosen = [(secrets.token_hex(8), row) for row in rows]
             db.executemany(_LEASE, [(now + ttl, owner, token, row["id"]) for token, row in chosen])
             db.executemany(_TURN, [(now, now, host) for host in {row["host_id"] for _, row in chosen}])
         return [
@@ -152,7 +157,7 @@ class SqliteFrontier:
         if not aside:
             return self._end(lease, _NACK, at=self._clock() + max(0.0, delay))
         note = f"given up after {lease.attempts + 1} attempts"
-        return self._end(lease, _GIVE_UP, data=dump({**lease.entry.data, NOTE: note}))
+        return self._end(lease, _GIVE_UP, at=self._clock(), data=dump({**lease.entry.data, ASIDE: note}))
 
     def release(self, owner: str, *, lost: bool = False) -> int:
         """Hand back all leases of ``owner`` at once; how many."""
@@ -160,7 +165,7 @@ class SqliteFrontier:
             if not lost:
                 return db.execute(_RELEASE, (owner,)).rowcount
             rows = db.execute(_LEASES_OF, (owner,)).fetchall()
-            reclaim(db, rows)
+            reclaim(db, rows, self._clock())
             return len(rows)
 
     def owners(self) -> list[str]:
@@ -206,10 +211,15 @@ class SqliteFrontier:
             }
 
     def entry(self, fingerprint: bytes) -> Entry | None:
-        """The entry as it stands; ``data["aside"]`` says why one was set aside."""
+        """The entry as it stands; ``data[ASIDE]`` says why one was set aside."""
         with self._reading() as db:
             row = db.execute(_ENTRY, (fingerprint,)).fetchone()
         return None if row is None else entry_of(row)
+
+    def aside(self, limit: int) -> list[Entry]:
+        """The entries that were set aside last, the newest first; ``data[ASIDE]`` says why."""
+        with self._reading() as db:
+            return [entry_of(row) for row in db.execute(_ASIDE, (limit,))]
 
     def outlook(self, *, horizon: float, accept: Callable[[str], bool] | None = None) -> Outlook:
         """What is pending within ``horizon`` and when the next entry can be leased."""

@@ -28,7 +28,8 @@ UPDATE frontier_urls SET priority = ?, due = ?, at = CASE state WHEN 'waiting' T
 _MARK_DONE = """
 INSERT INTO frontier_urls (state, at, priority, due, kind, depth, url, data, host, fingerprint)
 VALUES ('done', ?, ?, ?, ?, ?, ?, ?, ?, ?)
-ON CONFLICT (fingerprint) DO UPDATE SET state = excluded.state, at = excluded.at, attempts = 0, lost = 0
+ON CONFLICT (fingerprint) DO UPDATE SET state = excluded.state, at = excluded.at, attempts = 0, lost = 0,
+    data = CASE state WHEN 'aside' THEN json_remove(data, '$.aside') ELSE data END
 WHERE state <> 'leased' AND last_fetched IS NULL
 """
 

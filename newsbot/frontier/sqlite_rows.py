@@ -10,8 +10,6 @@ from typing import Any
 from newsbot.frontier.base import Entry
 from newsbot.items import Kind
 
-NOTE = "aside"
-"""Key in an entry's data: why it was set aside."""
 _CHUNK = 500  # fewer parameters than any build of SQLite allows
 
 

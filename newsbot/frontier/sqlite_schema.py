@@ -11,7 +11,7 @@ ever has to look at rows that cannot be the answer:
 ``held``    the end of a nack's delay       waiting, or ready at once
 ``leased``  its deadline                    waiting, the third time in a row aside
 ``done``    its next due time, NULL: never  ready, when a horizon reaches it
-``aside``   NULL                            (stays until somebody forces it)
+``aside``   the past: when it was set aside (stays until somebody forces it)
 =========== =============================== ========================================
 
 The counters of hosts and totals are kept by triggers, so that no path through the code can forget them.
@@ -101,4 +101,13 @@ BEGIN
 END;
 """
 
-MIGRATIONS = (_VERSION_1,)
+_VERSION_2 = """
+-- lease: suspects, which go out one at a time; mostly there are none
+CREATE INDEX frontier_urls_suspects ON frontier_urls (host, priority DESC, due, id)
+WHERE state = 'ready' AND lost > 0;
+
+-- what was set aside is listed by its time
+UPDATE frontier_urls SET at = 0 WHERE state = 'aside';
+"""
+
+MIGRATIONS = (_VERSION_1, _VERSION_2)

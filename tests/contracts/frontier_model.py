@@ -112,15 +112,22 @@ class Model:
         assert item.held_until <= now
         assert host.next_turn <= now, "a turn too early"
         assert len(self.leased_on(item.entry.host)) < host.concurrency
+        suspected = item.lost > 0
+        assert not (suspected and self.holds_suspect(lease.owner)), "two suspects in one hand"
         rivals = [
             other
             for other in self.within(horizon)
             if other.entry.host == item.entry.host and other.held_until <= now
         ]
+        rivals = [other for other in rivals if (other.lost > 0) == suspected]
         assert item.priority == max(other.priority for other in rivals)
         assert (lease.attempts, lease.lost) == (item.attempts, item.lost)
         item.state, item.lease, item.deadline = "leased", lease, lease.deadline
         host.last_turn, host.next_turn = now, now + host.delay
+
+    def holds_suspect(self, owner: str) -> bool:
+        leased = (item for item in self.items.values() if item.state == "leased" and item.lost > 0)
+        return any(item.lease is not None and item.lease.owner == owner for item in leased)
 
     def end(self, lease: Lease, *, ok: bool, now: float, value: float | None, aside: bool) -> None:
         item = self.items[lease.entry.fingerprint]

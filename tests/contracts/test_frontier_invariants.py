@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
-from newsbot.frontier.base import Entry, Lease
+from newsbot.frontier.base import ASIDE, Entry, Lease
 from tests.contracts.frontier_backends import BACKENDS, FakeClock, FrontierPlace, make_entry
 from tests.contracts.frontier_model import Host, Model
 
@@ -99,6 +99,8 @@ class FrontierMachine(RuleBasedStateMachine):
             self.model.hand_out(one, now, horizon)
         if len(got) < limit:
             left = [item for item in self.model.within(horizon) if self.model.opens(item) <= now]
+            if self.model.holds_suspect(worker):
+                left = [item for item in left if not item.lost]
             assert not [item for item in left if accepted is None or item.entry.host in accepted]
         self.leases += got
 
@@ -233,6 +235,11 @@ class FrontierMachine(RuleBasedStateMachine):
         }
         owners = {item.lease.owner for item in self.model.items.values() if item.lease is not None}
         assert set(frontier.owners()) == owners
+        aside = frontier.aside(URLS)
+        assert {entry.fingerprint for entry in aside} == {
+            key for key, item in self.model.items.items() if item.state == "aside"
+        }
+        assert all(entry.data[ASIDE] for entry in aside)
 
 
 @pytest.mark.parametrize("backend", sorted(BACKENDS))

@@ -1,6 +1,7 @@
 -- lease(now, horizon, limit, ttl, owner, call, batch, [host, ...]) -> now, then fingerprint, record of each lease
 --   Hands out up to limit entries due at or before horizon, for ttl seconds; only from the hosts given, or
---   from all if none is. call: 16 bytes that no other call has, the token of all its leases.
+--   from all if none is; of suspects one, and none if the owner has one. call: 16 bytes that no other call
+--   has, the token of all its leases.
 --   Without hosts it first does what time alone brings (batch entries of each sort); with hosts, the caller
 --   has called turns just before.
 -- Keys: all of 1-15, see lib.lua
@@ -36,10 +37,53 @@ local function best(name, wanted, skip)
 end
 
 local chosen, roomy = {}, {}
+local suspect, suspect_host -- what the owner may have of them
+
+local function holds_suspect()
+  for _, fingerprint in ipairs(of_owner(ARGV[5])) do
+    if load(fingerprint).lost > 0 then
+      return true
+    end
+  end
+  return false
+end
+
+local function hosts_given() -- nil: all
+  if #ARGV == 7 then
+    return nil
+  end
+  local given = {}
+  for place = 8, #ARGV do
+    given[ARGV[place]] = true
+  end
+  return given
+end
+
+-- Of all hosts with suspects whose turn has come, the one whose turn came first. Mostly there are none.
+local function pick_suspect()
+  local given, from, checked = hosts_given(), '[\0', false
+  while true do
+    local member = redis.call('ZRANGEBYLEX', KEYS[3], from, '(\1', 'LIMIT', 0, 1)[1]
+    if not member or not checked and holds_suspect() then
+      return
+    end
+    checked = true
+    local name = member:sub(2, -42) -- between its NUL and NUL priority due number fingerprint
+    local host = host_of(name)
+    if (not given or given[name]) and host.leased < host.concurrency and host.next_turn <= now
+      and (not suspect or host.next_turn < host_of(suspect_host).next_turn) then
+      local fingerprint = best('\0' .. name, 1, 0)[1]
+      if fingerprint then
+        suspect, suspect_host = fingerprint, name
+      end
+    end
+    from = '(\0' .. name .. '\1'
+  end
+end
 
 local function first_of(name)
   local host = host_of(name)
-  local fingerprint = best(name, 1, 0)[1]
+  local fingerprint = name == suspect_host and suspect or best(name, 1, 0)[1]
   if fingerprint then
     chosen[#chosen + 1] = fingerprint
     if host.delay == 0 and host.concurrency - host.leased > 1 then
@@ -49,6 +93,7 @@ local function first_of(name)
 end
 
 local function from_hosts_given()
+  pick_suspect()
   for place = 8, #ARGV do
     local host = host_of(ARGV[place])
     if host.ready > 0 and host.leased < host.concurrency and host.next_turn <= now then
@@ -63,6 +108,7 @@ end
 local function from_all_hosts()
   settle(now, horizon, tonumber(ARGV[7]))
   put_hosts()
+  pick_suspect()
   local offset = 0
   repeat
     local names = redis.call('ZRANGEBYSCORE', KEYS[14], '-inf', number(now), 'LIMIT', offset, PAGE)
@@ -81,7 +127,8 @@ local function from_roomy_hosts()
   local more = {}
   for place, name in ipairs(roomy) do
     local host = host_of(name)
-    more[place] = best(name, math.min(host.concurrency - host.leased - 1, limit - #chosen), 1)
+    more[place] = best(name, math.min(host.concurrency - host.leased - 1, limit - #chosen),
+      name == suspect_host and 0 or 1)
   end
   local turn, any = 1, true
   while any do

@@ -5,7 +5,8 @@
 --   KEYS[1]  meta     HASH  version, seq (last entry number), known, level and split (see known URLs),
 --                           refilled, refiller and refiller_until (see refill.lua)
 --   KEYS[2]  entries  HASH  fingerprint -> record (see pack) of all that is not merely known
---   KEYS[3]  queue    ZSET  score 0; host NUL priority due number fingerprint, so that bytes sort as handed out
+--   KEYS[3]  queue    ZSET  score 0; host NUL priority due number fingerprint, so that bytes sort as handed out;
+--                           suspects (they lost a lease, and go out one at a time) with a NUL before the host
 --   KEYS[4]  dated    ZSET  ready entries with a due time: fingerprint host, by due time
 --   KEYS[5]  waiting  ZSET  fingerprint by due time: pending, and no horizon has reached it
 --   KEYS[6]  held     ZSET  fingerprint due host, by the end of the delay after a failure
@@ -157,7 +158,7 @@ end
 -- --- from state to state
 
 local function queued_as(fingerprint, record)
-  return record.host .. '\0' .. sortable(-record.priority) .. sortable(record.due)
+  return (record.lost > 0 and '\0' or '') .. record.host .. '\0' .. sortable(-record.priority) .. sortable(record.due)
     .. sortable(record.number) .. fingerprint
 end
 

@@ -8,8 +8,8 @@ import struct
 from dataclasses import dataclass
 
 from newsbot.errors import DataError
-from newsbot.frontier.base import Entry
-from newsbot.frontier.sqlite_rows import NOTE, dump
+from newsbot.frontier.base import ASIDE, Entry
+from newsbot.frontier.sqlite_rows import dump
 from newsbot.items import Kind
 
 STATES = {
@@ -63,7 +63,7 @@ def record_of(fingerprint: bytes, raw: bytes) -> Record:
     noted = 2 + int.from_bytes(rest[:2])
     note, body = rest[2:noted], json.loads(rest[noted:])
     if note:
-        body["data"][NOTE] = note.decode()
+        body["data"][ASIDE] = note.decode()
     entry = Entry(
         url=body["url"],
         fingerprint=fingerprint,

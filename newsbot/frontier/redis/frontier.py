@@ -230,6 +230,12 @@ class RedisFrontier:
         raw = self._scripts.entry(fingerprint)
         return None if raw is None else record_of(fingerprint, raw).entry
 
+    def aside(self, limit: int) -> list[Entry]:
+        """The entries that were set aside last, the newest first; ``data[ASIDE]`` says why."""
+        if limit <= 0:
+            return []
+        return [record_of(fingerprint, raw).entry for fingerprint, raw in self._scripts.aside(limit)]
+
     def outlook(self, *, horizon: float, accept: Callable[[str], bool] | None = None) -> Outlook:
         """What is pending within ``horizon`` and when the next entry can be leased; see the protocol."""
         for _ in range(_SETTLE_ROUNDS):

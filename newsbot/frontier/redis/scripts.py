@@ -126,6 +126,11 @@ class Scripts:
         answer: bytes | None = self._run("entry", fingerprint)
         return answer
 
+    def aside(self, limit: int) -> list[tuple[bytes, bytes]]:
+        """Fingerprint and record of what was set aside last."""
+        found = self._run("aside", limit)
+        return list(zip(found[::2], found[1::2], strict=True))
+
     def outlook(self, horizon: float, *, by_host: bool) -> list[Any]:
         """Present, overdue, leases out, pending, next moment; then host and the last three of each host."""
         answer: list[Any] = self._run("outlook", horizon, BATCH, "1" if by_host else "")

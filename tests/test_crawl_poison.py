@@ -1,0 +1,126 @@
+"""Whole crawls with a page that kills every worker: it is set aside, and nothing but it."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from newsbot.frontier.base import ASIDE, Frontier
+from newsbot.frontier.redis import RedisFrontier
+from newsbot.frontier.sqlite import SqliteFrontier
+from newsbot.urls import fingerprint
+from tests.crawls import ROOT, World, article_html, feed_xml
+from tests.mockserver import MockServer
+from tests.poison import OPTION
+from tests.redisserver import RedisServer, need_redis
+
+SITE = "http://poison.test"
+POISON = f"{SITE}/news/poison"
+PAGES = 60
+FLYING = 16
+
+
+@pytest.fixture
+def site() -> Iterator[MockServer]:
+    with MockServer() as site:
+        urls = [f"{SITE}/news/{n}" for n in range(PAGES - 1)]
+        for number, url in enumerate(urls):
+            site.page(url, article_html(number), delay=0.15)
+        site.page(POISON, article_html(PAGES), delay=0.03)  # comes while the others are in flight
+        site.page(f"{SITE}/rss.xml", feed_xml([POISON, *urls]))
+        yield site
+
+
+@pytest.fixture(params=["sqlite", "redis"])
+def redis_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    if request.param == "sqlite":
+        yield ""
+        return
+    need_redis()
+    folder = tmp_path / "redis"
+    folder.mkdir()
+    server = RedisServer(folder)
+    server.start()
+    yield server.url
+    server.kill()
+
+
+@pytest.fixture
+def world(tmp_path: Path, site: MockServer) -> World:
+    world = World(tmp_path, site)
+    world.rule(
+        "poison.test",
+        f"domain: poison.test\nfeeds: ['{SITE}/rss.xml']\narticle: ['^/news/']\n"
+        f"delay: 0\nconcurrency: {FLYING}\n",
+    )
+    return world
+
+
+def frontier_of(world: World, redis_url: str) -> closing[Frontier]:
+    path = world.data / "newsbot.db"
+    return closing(RedisFrontier(redis_url) if redis_url else SqliteFrontier(path))
+
+
+def scrapy(world: World, redis_url: str, *words: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "scrapy", *words],
+        cwd=ROOT,
+        env=world.environment(REDIS_URL=redis_url),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout + done.stderr
+
+
+def test_what_kills_workers_is_set_aside_and_nothing_else(world: World, redis_url: str) -> None:
+    arguments = ("-s", OPTION, "-s", f"CONCURRENT_REQUESTS={FLYING}")
+    in_flight = []
+    for _ in range(3):
+        crawl = world.crawl(*arguments, REDIS_URL=redis_url)
+        assert crawl.code == -signal.SIGKILL, crawl.err
+        with frontier_of(world, redis_url) as frontier:
+            in_flight.append(frontier.counts()["leased"])
+    assert min(in_flight) > 1, "the page was alone: this test shows nothing"
+    assert in_flight[0] == FLYING
+
+    crawl = world.crawl(*arguments, REDIS_URL=redis_url)
+    assert crawl.code == 0, crawl.err
+    assert crawl.stat("queue/aside") == 1
+    assert "set aside: 1 (given up; see: scrapy sources)" in crawl.err
+    assert world.urls() == sorted(f"{SITE}/news/{n}" for n in range(PAGES - 1))
+    with frontier_of(world, redis_url) as frontier:
+        counts = frontier.counts()
+        assert (counts["pending"], counts["leased"], counts["aside"]) == (0, 0, 1)
+        (entry,) = frontier.aside(10)
+    assert entry.url == POISON
+    assert entry.data[ASIDE] == "3 leases lost in a row: the workers that had it died or hung"
+
+    story = scrapy(world, redis_url, "why", POISON)
+    assert "queue         aside: set aside, is not fetched again by itself" in story
+    assert "set aside     3 leases lost in a row: the workers that had it died or hung" in story
+    assert f"remedy        scrapy add '{POISON}' queues it again" in story
+    assert (
+        json.loads(scrapy(world, redis_url, "why", POISON, "--json"))["queue"]["aside"] == entry.data[ASIDE]
+    )
+    listed = scrapy(world, redis_url, "sources")
+    assert "1 URL is set aside; scrapy why URL tells the reason, scrapy add URL queues it again:" in listed
+    assert f"  {POISON} (3 leases lost" in listed
+
+    scrapy(world, redis_url, "add", POISON)
+    crawl = world.crawl(REDIS_URL=redis_url)  # a version that does not die of it
+    assert crawl.code == 0, crawl.err
+    assert POISON in world.urls()
+    assert "remedy" not in scrapy(world, redis_url, "why", POISON)
+    with frontier_of(world, redis_url) as frontier:
+        assert frontier.known([fingerprint(POISON)])[fingerprint(POISON)].state == "done"
+        assert frontier.aside(10) == []
