@@ -62,7 +62,7 @@ def explain(
     page = storage.pages([key]).get(key) if storage else None
     if page is not None:  # items of a feed may live elsewhere and still belong to the feed's site
         rule = rules.get(page.source) or rule
-    article = storage.article(canonical) if storage else None
+    article = (storage.article(canonical) or storage.article(canonicalize(url))) if storage else None
     link = Link(url=url, where=Where.BODY)
     return Explanation(
         url=url,

@@ -25,7 +25,7 @@ class Figures:
     new: int = 0
     updated: int = 0
     duplicates: int = 0
-    """Articles not stored, because the site already has the URL or the text."""
+    """Articles not stored, because the site already has the text under another URL."""
     similar: int = 0
     """Articles stored as members of a story."""
     unchanged: int = 0
@@ -93,7 +93,7 @@ def figures(stats: Mapping[str, Any]) -> Figures:
         fetched=areas["fetched"].total(),
         new=areas["articles"]["new"],
         updated=areas["articles"]["updated"],
-        duplicates=areas["duplicates"]["url"] + areas["duplicates"]["text"],
+        duplicates=areas["duplicates"]["text"],
         similar=areas["duplicates"]["near"],
         unchanged=areas["unchanged"][""] + areas["articles"]["unchanged"],
         skipped=areas["gated"][""],

@@ -135,6 +135,14 @@ def test_a_copy_names_the_original(place: Place) -> None:
     assert place.run("why", COPY, "--json").json["same_text_as"] == ARTICLE
 
 
+def test_the_address_that_was_fetched_leads_to_the_article(place: Place) -> None:
+    address = "https://example.org/amp/7?ref=rss"
+    with place.storage() as storage:
+        storage.store(article(7, url=address))
+    assert "same text as https://example.org/news/7" in place.run("why", address).out
+    assert "Title 7" in place.run("articles", "show", address).out
+
+
 def test_why_nothing_was_stored(place: Place) -> None:
     assert "none stored: not an article (section_front)" in place.run("why", DROPPED).out
     assert "none stored: HTTP 404" in place.run("why", GONE).out

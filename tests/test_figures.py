@@ -27,7 +27,6 @@ STATS = {
     "newsbot/articles/unchanged": 3,
     "newsbot/unchanged": 4,
     "newsbot/gated": 2,
-    "newsbot/duplicates/url": 1,
     "newsbot/duplicates/text": 2,
     "newsbot/duplicates/near": 6,
     "newsbot/not_article/section_front": 8,
@@ -53,7 +52,7 @@ STATS = {
 def test_totals() -> None:
     now = figures(STATS)
     assert (now.fetched, now.new, now.updated, now.articles) == (100, 70, 5, 75)
-    assert (now.duplicates, now.similar, now.unchanged, now.skipped) == (3, 6, 7, 2)
+    assert (now.duplicates, now.similar, now.unchanged, now.skipped) == (2, 6, 7, 2)
     assert (now.not_articles, now.failed, now.queue, now.aside) == (8, 8, 1234, 9)
     assert list(now.errors.items()) == [("timeout", 7), ("dns", 1)]
     assert now.useful_share == pytest.approx(75 / 90)

@@ -197,8 +197,18 @@ def test_an_unchanged_page_is_dropped_and_a_new_title_is_not(desk):
     pipeline = ExactDuplicatePipeline.from_crawler(desk.crawler)
     keep(desk, make_article(1))
     assert dropped(pipeline, make_article(1)) == "unchanged"
-    assert desk.stat("articles/unchanged") == desk.stat("duplicates/url") == 1
+    assert desk.stat("articles/unchanged") == 1
+    assert desk.stat("duplicates/url") == desk.stat("duplicates/text") == 0, "counted once"
     assert pipeline.process_item(make_article(1, title="A new title"))
+
+
+def test_an_unchanged_article_is_found_under_each_address_that_led_to_it(desk):
+    keep(desk, make_article(1))
+    other = "https://news.test/mobile/1"
+    assert (
+        dropped(ExactDuplicatePipeline.from_crawler(desk.crawler), make_article(1, url=other)) == "unchanged"
+    )
+    assert desk.state.storage.article(other).canonical_url == "https://news.test/story/1"
 
 
 def test_a_page_that_went_back_to_an_earlier_text_goes_on(desk):

@@ -45,8 +45,9 @@ class ExactDuplicatePipeline:
             if owner is not None:
                 kept = state.storage.article(item.canonical_url)
                 if kept is not None and _is_same(kept, item):
+                    if fingerprint(canonicalize(item.url)) != fingerprint(item.canonical_url):
+                        state.storage.store(item)  # records this address
                     state.count("articles/unchanged")
-                    state.count("duplicates/url")
                     raise DropItem("unchanged")
         return item
 

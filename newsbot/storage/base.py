@@ -146,10 +146,11 @@ class Storage(Protocol):
         An updated article keeps its story, ``duplicate_of`` and first ``discovered_at``; its earlier
         text is kept as a version (MAX_VERSIONS). A text that an article of the source has or once had
         is ``SAME_TEXT`` for any other URL; a URL that is an article itself then stays as it was.
+        The address that was fetched (``url``) leads to the article too, unless it is one itself.
         """
 
     def article(self, canonical_url: str) -> Article | None:
-        """The article kept under this URL, or whose text was also seen under this URL."""
+        """The article kept under this URL, or else fetched from it, or whose text was also seen under it."""
 
     def text_owner(self, source: str, content_hash: str) -> str | None:
         """The canonical URL under which ``source`` has, or once had, this text, if it has."""

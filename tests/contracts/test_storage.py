@@ -120,6 +120,34 @@ def test_the_same_text_under_another_url_is_recorded_not_stored(storage: Storage
     assert storage.text_owner("other.org", first.content_hash) is None
 
 
+def test_an_article_is_found_under_the_address_that_was_fetched(storage: Storage) -> None:
+    fetched = "https://example.org/amp/1"
+    article = make_article("story/1", url=f"{fetched}?utm_source=x")
+    storage.store(article)
+    found = storage.article(fetched)
+    assert found is not None
+    assert found.canonical_url == "https://example.org/story/1"
+
+    again = "https://example.org/m/1"
+    assert storage.store(make_article("story/1", url=again)).verdict is Verdict.UNCHANGED
+    assert storage.article(again) == found
+    changed = make_article("story/1", "Другой текст.", url="https://example.org/print/1")
+    assert storage.store(changed).verdict is Verdict.UPDATED
+    copy = make_article("copy", "Другой текст.", url="https://example.org/amp/copy")
+    assert storage.store(copy).verdict is Verdict.SAME_TEXT
+    for address in ("amp/1", "m/1", "print/1", "copy", "amp/copy"):
+        led_to = storage.article(f"https://example.org/{address}")
+        assert led_to is not None, address
+        assert (led_to.canonical_url, led_to.version) == ("https://example.org/story/1", 2)
+
+    storage.store(make_article("amp/1", "Сама по себе статья.", url=fetched))
+    own = storage.article(fetched)
+    assert own is not None
+    assert own.canonical_url == fetched
+    storage.store(make_article("story/1", "Третий текст.", url=fetched))
+    assert storage.article(fetched) == own
+
+
 def test_another_source_may_carry_the_same_text(storage: Storage) -> None:
     storage.store(make_article("a", "Agency text."))
     assert storage.store(make_article("a", "Agency text.", source="other.org")).verdict is Verdict.NEW

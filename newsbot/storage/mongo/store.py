@@ -12,6 +12,7 @@ from newsbot.storage.mongo.articles import text_key, version_key
 from newsbot.storage.mongo.connection import Collections, Document, Session
 from newsbot.storage.mongo.documents import to_document
 from newsbot.storage.mongo.words import to_words
+from newsbot.urls import canonicalize, fingerprint
 
 _KEPT = ("story", "duplicate_of")
 
@@ -23,6 +24,13 @@ def store(database: Collections, session: Session, article: Article) -> Stored:
     words, commit.
     """
     given = to_document(article) | {"version": 1}
+    stored, key = _keep(database, session, given)
+    _remember_address(database, session, given, key)
+    return stored
+
+
+def _keep(database: Collections, session: Session, given: Document) -> tuple[Stored, bytes]:
+    """Keep an article; return also the key of the one that has its text."""
     owner = _claim_text(database, session, given)
     if owner is not None:
         return _of_owner(database, session, given, owner)
@@ -31,7 +39,7 @@ def store(database: Collections, session: Session, article: Article) -> Stored:
     )
     if own is None:
         database["words"].insert_one(to_words(given), session=session)
-        return Stored(Verdict.NEW, given["canonical_url"], 1)
+        return Stored(Verdict.NEW, given["canonical_url"], 1), given["_id"]
     return _again(database, session, given, own)
 
 
@@ -51,19 +59,21 @@ def _claim_text(database: Collections, session: Session, given: Document) -> Doc
     return database["articles"].find_one({"_id": text["article"]}, wanted, session=session)
 
 
-def _of_owner(database: Collections, session: Session, given: Document, owner: Document) -> Stored:
+def _of_owner(
+    database: Collections, session: Session, given: Document, owner: Document
+) -> tuple[Stored, bytes]:
     """Another article has this text: it stays the only one, and knows this URL, unless that is an article."""
     own = database["articles"].find_one({"_id": given["_id"]}, session=session)
+    if own is not None and _same(own, given):
+        return Stored(Verdict.UNCHANGED, own["canonical_url"], own["version"]), own["_id"]
     if own is None:
-        return _alias(database, session, given, owner)
-    if _same(own, given):
-        return Stored(Verdict.UNCHANGED, own["canonical_url"], own["version"])
-    return Stored(Verdict.SAME_TEXT, owner["canonical_url"], owner["version"])
+        _alias(database, session, given["_id"], given["canonical_url"], owner["_id"])
+    return Stored(Verdict.SAME_TEXT, owner["canonical_url"], owner["version"]), owner["_id"]
 
 
-def _again(database: Collections, session: Session, given: Document, own: Document) -> Stored:
+def _again(database: Collections, session: Session, given: Document, own: Document) -> tuple[Stored, bytes]:
     if _same(own, given):
-        return Stored(Verdict.UNCHANGED, own["canonical_url"], own["version"])
+        return Stored(Verdict.UNCHANGED, own["canonical_url"], own["version"]), own["_id"]
     return _update(database, session, given, own)
 
 
@@ -75,17 +85,24 @@ def _same(own: Document, given: Document) -> bool:
     return bool(own["text"] == given["text"])
 
 
-def _alias(database: Collections, session: Session, given: Document, owner: Document) -> Stored:
-    database["aliases"].replace_one(
-        {"_id": given["_id"]},
-        {"article": owner["_id"], "url": given["canonical_url"]},
-        upsert=True,
-        session=session,
+def _alias(database: Collections, session: Session, key: bytes, url: str, article: bytes) -> None:
+    database["aliases"].update_one(
+        {"_id": key}, {"$set": {"article": article, "url": url}}, upsert=True, session=session
     )
-    return Stored(Verdict.SAME_TEXT, owner["canonical_url"], owner["version"])
 
 
-def _update(database: Collections, session: Session, given: Document, own: Document) -> Stored:
+def _remember_address(database: Collections, session: Session, given: Document, article: bytes) -> None:
+    """Let the address that was fetched lead to the article, where the page names another as canonical."""
+    try:
+        fetched = canonicalize(given["url"])
+    except ValueError:  # nobody can ask for it
+        return
+    key = fingerprint(fetched)
+    if key != given["_id"]:
+        _alias(database, session, key, fetched, article)
+
+
+def _update(database: Collections, session: Session, given: Document, own: Document) -> tuple[Stored, bytes]:
     key, version = own["_id"], own["version"] + 1
     database["versions"].insert_one(own | {"_id": version_key(key, own["version"])}, session=session)
     if version > MAX_VERSIONS + 1:  # the first one stays: some pages change at every visit
@@ -96,7 +113,7 @@ def _update(database: Collections, session: Session, given: Document, own: Docum
     _keep_discovery(given, own)
     database["articles"].replace_one({"_id": key}, given, session=session)
     database["words"].replace_one({"_id": key}, to_words(given), upsert=True, session=session)
-    return Stored(Verdict.UPDATED, given["canonical_url"], version)
+    return Stored(Verdict.UPDATED, given["canonical_url"], version), key
 
 
 def _keep_discovery(given: Document, own: Document) -> None:

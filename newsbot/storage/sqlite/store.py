@@ -10,7 +10,7 @@ from newsbot.items import Article
 from newsbot.storage.base import MAX_VERSIONS, Stored, Verdict
 from newsbot.storage.records import COLUMNS, to_row
 from newsbot.storage.sqlite import search
-from newsbot.urls import fingerprint
+from newsbot.urls import canonicalize, fingerprint
 
 _WRITTEN = (*COLUMNS, "data", "moment")
 _INSERT = (
@@ -18,6 +18,11 @@ _INSERT = (
     f" VALUES (:fingerprint, {', '.join(f':{name}' for name in _WRITTEN)})"
 )
 _UPDATE = f"UPDATE article SET {', '.join(f'{name} = :{name}' for name in _WRITTEN)} WHERE id = :id"
+_ALIAS = (
+    "INSERT INTO article_alias (fingerprint, article, url) VALUES (?, ?, ?)"
+    " ON CONFLICT DO UPDATE SET article = excluded.article, url = excluded.url"
+    " WHERE article <> excluded.article"
+)
 _KEPT = ("story", "duplicate_of")
 
 
@@ -26,14 +31,21 @@ def store(database: sqlite3.Connection, article: Article) -> Stored:
     row = to_row(article)
     row["moment"] = row["published_at"] or row["fetched_at"]
     row["fingerprint"] = fingerprint(article.canonical_url)
+    stored, number = _keep(database, row)
+    _remember_address(database, row, number)
+    return stored
+
+
+def _keep(database: sqlite3.Connection, row: dict[str, Any]) -> tuple[Stored, int]:
+    """Keep an article; return also the number of the one that has its text."""
     own = database.execute("SELECT * FROM article WHERE fingerprint = ?", (row["fingerprint"],)).fetchone()
     owner = _owner(database, row)
     if own is None:
         return _add(database, row) if owner is None else _alias(database, row, owner)
     if _same(own, row):
-        return Stored(Verdict.UNCHANGED, own["canonical_url"], own["version"])
+        return Stored(Verdict.UNCHANGED, own["canonical_url"], own["version"]), own["id"]
     if owner is not None and owner["id"] != own["id"]:
-        return Stored(Verdict.SAME_TEXT, owner["canonical_url"], owner["version"])
+        return Stored(Verdict.SAME_TEXT, owner["canonical_url"], owner["version"]), owner["id"]
     return _update(database, row, own)
 
 
@@ -55,25 +67,33 @@ def _same(own: sqlite3.Row, row: dict[str, Any]) -> bool:
     return bool(own["text"] == row["text"])
 
 
-def _add(database: sqlite3.Connection, row: dict[str, Any]) -> Stored:
+def _add(database: sqlite3.Connection, row: dict[str, Any]) -> tuple[Stored, int]:
     row["version"] = 1
     number = database.execute(_INSERT, row).lastrowid
     assert number is not None
     database.execute("DELETE FROM article_alias WHERE fingerprint = ?", (row["fingerprint"],))
     _remember_text(database, row, number)
     search.add(database, number, 1, row["title"], row["text"])
-    return Stored(Verdict.NEW, row["canonical_url"], 1)
+    return Stored(Verdict.NEW, row["canonical_url"], 1), number
 
 
-def _alias(database: sqlite3.Connection, row: dict[str, Any], owner: sqlite3.Row) -> Stored:
-    database.execute(
-        "INSERT OR REPLACE INTO article_alias (fingerprint, article, url) VALUES (?, ?, ?)",
-        (row["fingerprint"], owner["id"], row["canonical_url"]),
-    )
-    return Stored(Verdict.SAME_TEXT, owner["canonical_url"], owner["version"])
+def _alias(database: sqlite3.Connection, row: dict[str, Any], owner: sqlite3.Row) -> tuple[Stored, int]:
+    database.execute(_ALIAS, (row["fingerprint"], owner["id"], row["canonical_url"]))
+    return Stored(Verdict.SAME_TEXT, owner["canonical_url"], owner["version"]), owner["id"]
 
 
-def _update(database: sqlite3.Connection, row: dict[str, Any], own: sqlite3.Row) -> Stored:
+def _remember_address(database: sqlite3.Connection, row: dict[str, Any], number: int) -> None:
+    """Let the address that was fetched lead to the article, where the page names another as canonical."""
+    try:
+        fetched = canonicalize(row["url"])
+    except ValueError:  # nobody can ask for it
+        return
+    key = fingerprint(fetched)
+    if key != row["fingerprint"]:
+        database.execute(_ALIAS, (key, number, fetched))
+
+
+def _update(database: sqlite3.Connection, row: dict[str, Any], own: sqlite3.Row) -> tuple[Stored, int]:
     number, version = own["id"], own["version"] + 1
     earlier = {name: own[name] for name in (*COLUMNS, "data")}
     database.execute(
@@ -89,7 +109,7 @@ def _update(database: sqlite3.Connection, row: dict[str, Any], own: sqlite3.Row)
     database.execute(_UPDATE, row)
     _remember_text(database, row, number)
     search.add(database, number, version, row["title"], row["text"])
-    return Stored(Verdict.UPDATED, row["canonical_url"], version)
+    return Stored(Verdict.UPDATED, row["canonical_url"], version), number
 
 
 def _remember_text(database: sqlite3.Connection, row: dict[str, Any], number: int) -> None:
