@@ -95,7 +95,7 @@ STATS_DUMP = False
 LOG_VERSIONS: list[str] = []  # `scrapy version -v` tells them
 NEWSBOT_PROGRESS = True
 NEWSBOT_STATS_FILE = ""
-NEWSBOT_PROGRESS_INTERVAL = 10.0
+NEWSBOT_PROGRESS_INTERVAL = os.environ.get("NEWSBOT_PROGRESS_INTERVAL", "10")
 FEED_EXPORT_ENCODING = "utf-8"
 
 # --- doors that stay shut

@@ -32,6 +32,8 @@ logger = logging.getLogger(__name__)
 
 FIRST_AFTER = 2.0
 """Seconds to the first line: soon enough to see that something happens."""
+MAX_INTERVAL = 10**6
+"""Seconds, eleven days: a timer takes no more than some months, and infinity not at all."""
 REFRESH = 0.5
 """Seconds between two pictures of the live display."""
 
@@ -56,9 +58,13 @@ class Progress:
         """Make the extension. Raises ``NotConfigured`` when it is switched off."""
         if not crawler.settings.getbool("NEWSBOT_PROGRESS"):
             raise NotConfigured
-        interval = crawler.settings.getfloat("NEWSBOT_PROGRESS_INTERVAL")
-        if interval <= 0:
-            raise NotConfigured("NEWSBOT_PROGRESS_INTERVAL must be above 0 seconds")
+        given = crawler.settings.get("NEWSBOT_PROGRESS_INTERVAL")
+        try:
+            interval = float(given)
+        except (TypeError, ValueError):
+            interval = 0.0
+        if not 0 < interval < MAX_INTERVAL:
+            raise NotConfigured(f"NEWSBOT_PROGRESS_INTERVAL={given}: is no number of seconds above 0")
         assert crawler.stats is not None
         self = cls(crawler.stats, interval, live=wants_live_display(crawler.settings))
         crawler.signals.connect(self.spider_opened, signal=signals.spider_opened)

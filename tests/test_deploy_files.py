@@ -1,0 +1,203 @@
+"""The files in ``deploy/`` fit each other, the program, and its documentation."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from configparser import ConfigParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from scrapy.utils.misc import load_object
+
+from tests.redisserver import missing
+from tests.test_docs import NAMES
+
+ROOT = Path(__file__).resolve().parent.parent
+DEPLOY = ROOT / "deploy"
+UNITS = ("newsbot@.service", "scrapyd.service")
+SETTINGS = (ROOT / "docs/settings.md").read_text(encoding="utf8")
+FROM_ENVIRONMENT = set(re.findall(r"^\| `([A-Z_]+)` \(\*env\*\)", SETTINGS, re.MULTILINE))
+SCRAPYD = {"SCRAPYD_USERNAME", "SCRAPYD_PASSWORD", "SCRAPYD_BIND_ADDRESS"}
+COMPOSE: dict[str, Any] = yaml.safe_load((DEPLOY / "docker-compose.yml").read_text(encoding="utf8"))
+SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
+OURS = ("setup", "worker", "scrapyd")
+KEYS = {
+    *("build", "cap_drop", "command", "depends_on", "entrypoint", "environment", "healthcheck", "image"),
+    *("init", "logging", "ports", "read_only", "restart", "security_opt", "stop_grace_period", "stop_signal"),
+    *("tmpfs", "user", "volumes", "working_dir"),
+}
+"""Of a service, as the Compose specification has them; what is not here is a slip, or belongs here."""
+
+
+def variables(file: str) -> dict[str, str]:
+    lines = (DEPLOY / file).read_text(encoding="utf8").splitlines()
+    return dict(line.split("=", 1) for line in lines if line and not line.startswith("#"))
+
+
+def unit(name: str) -> ConfigParser:
+    parser = ConfigParser(interpolation=None, strict=True)
+    parser.optionxform = str  # type: ignore[assignment,method-assign]
+    parser.read(DEPLOY / name, encoding="utf8")
+    return parser
+
+
+# --- systemd
+@pytest.mark.parametrize("name", UNITS)
+def test_systemd_understands_each_line_of_a_unit(name: str, tmp_path: Path) -> None:
+    if shutil.which("systemd-analyze") is None:
+        missing("systemd-analyze (Debian package systemd)")
+    text = (DEPLOY / name).read_text(encoding="utf8")
+    here = f"ExecStart={Path(sys.executable).parent}/"
+    copy = tmp_path / name.replace("@", "@1")
+    copy.write_text(text.replace("ExecStart=/opt/newsbot/.venv/bin/", here), encoding="utf8")
+    done = subprocess.run(
+        ["systemd-analyze", "verify", "--man=no", copy],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    about_us = [line for line in done.stderr.splitlines() if name.partition("@")[0] in line]
+    assert (about_us, done.returncode) == ([], 0), done.stderr
+
+
+def test_a_worker_is_always_restarted_and_stopped_as_by_ctrl_c() -> None:
+    service = unit("newsbot@.service")
+    assert service["Unit"]["StartLimitIntervalSec"] == "0"
+    assert service["Service"]["Restart"] == "always"
+    assert service["Service"]["KillSignal"] == "SIGINT"
+    assert int(service["Service"]["TimeoutStopSec"]) > 2 * 30  # DOWNLOAD_TIMEOUT
+
+
+def test_scrapyd_takes_its_jobs_with_it() -> None:
+    assert unit("scrapyd.service")["Service"]["KillMode"] == "control-group"
+
+
+@pytest.mark.parametrize("name", UNITS)
+def test_a_unit_holds_no_secret_and_writes_only_where_it_may(name: str) -> None:
+    service = unit(name)["Service"]
+    assert "Environment" not in service
+    assert service["EnvironmentFile"] == "/etc/newsbot/newsbot.env"
+    assert service["ProtectSystem"] == "strict"
+    folder = Path(variables("newsbot.env.example")["NEWSBOT_DATA"])
+    assert folder.name in service["StateDirectory"].split()
+    assert folder.parent == Path("/var/lib")
+
+
+def test_commands_of_units_are_real() -> None:
+    program, *words = unit("newsbot@.service")["Service"]["ExecStart"].split()
+    check_command([Path(program).name, *words])
+    assert Path(unit("scrapyd.service")["Service"]["ExecStart"]).name == "scrapyd"
+
+
+def check_command(words: list[str]) -> None:
+    """A command line is one of newsbot's, with a spider and arguments that exist."""
+    from datetime import UTC, datetime
+
+    from newsbot.spiders.arguments import parse_arguments
+
+    scrapy, command, *rest = words
+    assert scrapy == "scrapy"
+    assert command in {*NAMES, "crawl"}
+    if command == "crawl":
+        assert rest.pop(0) == "news"
+        assert rest[::2] == ["-a"] * (len(rest) // 2)
+        parse_arguments(dict(one.split("=", 1) for one in rest[1::2]), now=datetime.now(UTC))
+
+
+def test_the_example_of_the_environment_names_what_there_is() -> None:
+    given = variables("newsbot.env.example")
+    assert set(given) <= FROM_ENVIRONMENT | SCRAPYD
+    assert {"REDIS_URL", "MONGO_URI"} <= set(given)
+    assert {value for name, value in given.items() if name.endswith("PASSWORD")} == {"PASSWORD"}
+
+
+# --- docker
+def test_a_service_has_keys_that_compose_knows() -> None:
+    for name, service in SERVICES.items():
+        assert set(service) <= KEYS, name
+    assert set(SERVICES) == {"redis", "mongo", *OURS}
+
+
+def test_services_depend_on_services_and_volumes_that_are_there() -> None:
+    for service in SERVICES.values():
+        for other, how in service.get("depends_on", {}).items():
+            assert other in SERVICES
+            assert how["condition"] != "service_healthy" or "healthcheck" in SERVICES[other]
+        for volume in service.get("volumes", ()):
+            source = volume.split(":")[0]
+            if source.startswith("."):
+                assert (DEPLOY / source).exists(), source
+            else:
+                assert source in COMPOSE["volumes"]
+
+
+def test_what_runs_always_is_restarted() -> None:
+    for name, service in SERVICES.items():
+        assert service["restart"] == ("on-failure" if name == "setup" else "unless-stopped")
+
+
+def test_workers_can_be_told_apart() -> None:
+    # owners of leases are host:pid:start; one host name for two containers would mix them up
+    for name in OURS:
+        assert not {"hostname", "network_mode", "pid", "container_name"} & set(SERVICES[name])
+
+
+def test_nothing_is_open_to_the_world() -> None:
+    ports = [port for service in SERVICES.values() for port in service.get("ports", ())]
+    assert ports
+    assert all(port.startswith("127.0.0.1:") for port in ports)
+
+
+def test_the_environment_of_our_services_is_what_the_program_reads() -> None:
+    setup = (DEPLOY / "mongo_setup.py").read_text(encoding="utf8")
+    for name in OURS:
+        known = FROM_ENVIRONMENT | SCRAPYD | set(re.findall(r'"(MONGO_[A-Z_]+)"', setup))
+        assert set(SERVICES[name]["environment"]) <= known, name
+    assert {"REDIS_URL", "MONGO_URI"} <= set(SERVICES["worker"]["environment"])
+    assert {"REDIS_URL", "MONGO_URI"} <= set(SERVICES["scrapyd"]["environment"])
+
+
+def test_all_that_the_compose_file_asks_for_is_in_the_example() -> None:
+    text = (DEPLOY / "docker-compose.yml").read_text(encoding="utf8")
+    asked = set(re.findall(r"(?<!\$)\$\{([A-Z_]+)", text))
+    assert asked == set(variables("docker.env.example"))
+    required = set(re.findall(r"(?<!\$)\$\{([A-Z_]+):\?", text))
+    assert required == asked - {"NEWSBOT_CONTACT"}, "an empty password must stop the start"
+
+
+def test_commands_of_services_are_real() -> None:
+    check_command(SERVICES["worker"]["command"])
+    assert SERVICES["scrapyd"]["command"] == ["scrapyd"]
+    python, script = SERVICES["setup"]["command"]
+    assert python == "python"
+    assert (ROOT / script).is_file()
+    assert f"COPY {script} " in (DEPLOY / "Dockerfile").read_text(encoding="utf8")
+
+
+def test_the_image_copies_what_is_there_and_runs_a_worker() -> None:
+    lines = (DEPLOY / "Dockerfile").read_text(encoding="utf8").splitlines()
+    steps = [line.split(maxsplit=1) for line in lines if line and line[0].isupper()]
+    for step, rest in steps:
+        if step == "COPY":
+            for source in rest.split()[:-1]:
+                assert (ROOT / source).exists(), source
+    command = dict(steps)["CMD"]
+    check_command(yaml.safe_load(command))
+    assert dict(steps)["USER"] == "newsbot"
+
+
+# --- scrapyd
+def test_scrapyd_keeps_jobs_and_listens_to_this_machine_only() -> None:
+    parser = ConfigParser(interpolation=None)
+    parser.read(DEPLOY / "scrapyd.conf", encoding="utf8")
+    values = parser["scrapyd"]
+    assert load_object(values["jobstorage"]).__name__ == "SqliteJobStorage"
+    assert values["bind_address"] == "127.0.0.1"
+    assert values["items_dir"] == ""
+    assert "password" not in values

@@ -1,0 +1,127 @@
+"""The set-up of MongoDB in ``deploy/``, on a server as its image leaves it: no replica set yet."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from pymongo import MongoClient
+from pymongo.errors import ConnectionFailure, OperationFailure
+
+from newsbot.items import Article
+from newsbot.storage.mongo import MongoStorage
+from tests.crawls import ROOT
+from tests.servers import ROOT_PASSWORD, MongoServer, need_mongod
+
+
+class FreshServer(MongoServer):
+    """Starts without a replica set to make root, as the image does; then with one that is not initiated."""
+
+    def begin(self) -> None:
+        self.replica_set = False
+        self.start()
+        assert self.process is not None
+        self.process.terminate()  # not killed: a server without a replica set may then forget the user
+        self.process.wait(30)
+        self.replica_set = True
+        self.start()
+
+    def _initiate(self, client: MongoClient[dict[str, Any]]) -> None:
+        pass
+
+    def _ready(self) -> bool:
+        if not self.replica_set:
+            return super()._ready()
+        with MongoClient[dict[str, Any]](
+            "127.0.0.1", self.port, directConnection=True, serverSelectionTimeoutMS=200
+        ) as client:
+            try:
+                return bool(client.admin.command("ping")["ok"])
+            except ConnectionFailure:
+                return False
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FreshServer]:
+    need_mongod()
+    server = FreshServer(tmp_path_factory.mktemp("mongo"), auth=True)
+    try:
+        server.begin()
+        yield server
+    finally:
+        server.stop()
+
+
+def set_up(server: FreshServer, **changes: str) -> subprocess.CompletedProcess[str]:
+    given = {
+        "MONGO_PLACE": f"127.0.0.1:{server.port}",
+        "MONGO_ROOT_PASSWORD": ROOT_PASSWORD,
+        "MONGO_PASSWORD": "secret",
+    }
+    return subprocess.run(
+        [sys.executable, ROOT / "deploy/mongo_setup.py"],
+        env={**os.environ, **given, **changes},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def uri(server: FreshServer, password: str) -> str:
+    return f"mongodb://newsbot:{password}@127.0.0.1:{server.port}/newsbot?authSource=newsbot&replicaSet=rs0"
+
+
+def article() -> Article:
+    return Article(
+        url="https://example.org/1",
+        canonical_url="https://example.org/1",
+        source="example.org",
+        title="Bridge",
+        text="The bridge is open.",
+        fetched_at=datetime(2026, 11, 21, tzinfo=UTC),
+        content_hash="1",
+    )
+
+
+def test_a_fresh_server_is_made_ready_and_again_does_no_harm(server: FreshServer) -> None:
+    for password in ("first", "second", "second"):
+        done = set_up(server, MONGO_PASSWORD=password)
+        assert done.returncode == 0, done.stderr
+        with closing(MongoStorage(uri(server, password))) as storage:
+            storage.store(article())
+            assert storage.count_articles() == 1
+
+
+def test_the_user_may_work_in_its_own_database_only(server: FreshServer) -> None:
+    assert set_up(server).returncode == 0
+    with MongoClient[dict[str, Any]](uri(server, "secret")) as client:
+        for forbidden in (
+            lambda: client["other"]["things"].insert_one({}),
+            client["other"]["things"].find_one,
+            lambda: client.admin.command("shutdown"),
+            lambda: client["newsbot"].command("createUser", "more", pwd="x", roles=["root"]),
+        ):
+            with pytest.raises(OperationFailure, match="not authorized"):
+                forbidden()
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"MONGO_ROOT_PASSWORD": "wrong"}, "Authentication failed"),
+        ({"MONGO_PASSWORD": ""}, "set MONGO_PASSWORD"),
+    ],
+)
+def test_a_fault_is_one_line_without_secrets(server: FreshServer, changes: dict[str, str], said: str) -> None:
+    done = set_up(server, **changes)
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert said in line
+    assert ROOT_PASSWORD not in line
