@@ -76,5 +76,9 @@ def open_storage(settings: SettingsLike) -> Storage:
 
 
 def open_index(settings: SettingsLike) -> NearIndex:
-    """Open the near-duplicate index of this machine. Raises :class:`newsbot.errors.DataError`."""
-    return SqliteIndex(data_file(settings))
+    """Open the near-duplicate index. Raises :class:`newsbot.errors.DataError`."""
+    if not settings.get("REDIS_URL"):
+        return SqliteIndex(data_file(settings))
+    from newsbot.dedup.redis import RedisIndex  # noqa: PLC0415  (as for storage)
+
+    return RedisIndex(settings)

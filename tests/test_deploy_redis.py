@@ -16,6 +16,8 @@ import pytest
 import redis
 import yaml
 
+from newsbot.dedup.minhash import signature
+from newsbot.dedup.redis import RedisIndex
 from newsbot.frontier.base import Entry
 from newsbot.frontier.redis import RedisFrontier
 from newsbot.items import Kind
@@ -143,6 +145,18 @@ def test_all_that_the_frontier_can_do_is_allowed(server: Shipped) -> None:
         assert frontier.entry(third.entry.fingerprint) is not None
         frontier.outlook(horizon=time.time(), accept=lambda _: True)
         assert frontier.counts()["pending"] == 2
+    assert denied(server) == []
+
+
+def test_all_that_the_near_duplicate_index_can_do_is_allowed(server: Shipped) -> None:
+    with closing(RedisIndex(server.url)) as index:
+        same = signature(" ".join(f"word{number}" for number in range(100)))
+        for number in range(200):  # the oldest leave, fields overflow
+            index.check_and_insert(f"{number}", "a.org", same, 1000.0 * number * 86400)
+            index.check_and_insert("again and again", "a.org", same, 1000.0 * number * 86400)
+        index._state.count = 10_000  # buckets are split
+        index._tend(0)
+        assert index.count() < 200
     assert denied(server) == []
 
 

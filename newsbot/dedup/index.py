@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from newsbot.dedup.minhash import SCHEME, Signature, similarities
 from newsbot.errors import SchemaError
@@ -34,7 +35,8 @@ _MULTIPLIERS = np.array(  # odd 64-bit numbers: multilinear hashing of a band's 
     [0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0xD6E8FEB86659FD93], dtype=np.uint64
 )
 
-_BUCKETS = f"{SCHEME} bands={BANDS}x{ROWS} bits=4"
+BUCKETS = f"{SCHEME} bands={BANDS}x{ROWS} bits=4"
+"""What two indexes must share for their answers to be the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,20 +183,26 @@ class SqliteIndex:
             with transaction(self._database):
                 self._database.execute(
                     "INSERT INTO near_scheme SELECT ? WHERE NOT EXISTS (SELECT 1 FROM near_scheme)",
-                    (_BUCKETS,),
+                    (BUCKETS,),
                 )
             row = self._database.execute("SELECT scheme FROM near_scheme").fetchone()
-        if row[0] != _BUCKETS:
+        if row[0] != BUCKETS:
             raise SchemaError(
-                f"{self._path}: the near-duplicate index was made another way ({row[0]}; here: {_BUCKETS}),"
+                f"{self._path}: the near-duplicate index was made another way ({row[0]}; here: {BUCKETS}),"
                 " and the two cannot be compared; use the newsbot that made it, or empty the tables near_doc,"
                 " near_band and near_scheme: only the last 30 days of resemblance are forgotten"
             )
 
 
+def band_hashes(signature: Signature) -> NDArray[np.uint64]:
+    """Return the hash of each band's values; the upper bits are the good ones."""
+    bands = signature.values[: BANDS * ROWS].astype(np.uint64).reshape(BANDS, ROWS)
+    hashes: NDArray[np.uint64] = (bands * _MULTIPLIERS).sum(axis=1, dtype=np.uint64)
+    return hashes
+
+
 def _buckets(signature: Signature) -> list[int]:
     """One bucket a band: number and hash in 32 bits with sign, which SQLite keeps in four bytes."""
-    bands = signature.values[: BANDS * ROWS].astype(np.uint64).reshape(BANDS, ROWS)
-    hashes = (bands * _MULTIPLIERS).sum(axis=1, dtype=np.uint64) >> np.uint64(64 - 28)
+    hashes = band_hashes(signature) >> np.uint64(64 - 28)
     numbered = np.arange(BANDS, dtype=np.int64) << 28 | hashes.astype(np.int64)
     return [int(bucket) for bucket in numbered - (1 << 31)]

@@ -1,4 +1,4 @@
-"""One frontier for each backend, with a clock that the test moves."""
+"""One frontier (with a clock that the test moves) and one near-duplicate index for each backend."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from newsbot.dedup.index import NearIndex
 from newsbot.frontier.base import Frontier
+from tests.contracts import index_backends
 from tests.contracts.frontier_backends import BACKENDS, FakeClock, FrontierPlace
 
 
@@ -24,5 +26,17 @@ def frontier_place(request: pytest.FixtureRequest, tmp_path: Path) -> FrontierPl
 @pytest.fixture
 def frontier(frontier_place: FrontierPlace, clock: FakeClock) -> Iterator[Frontier]:
     opened = frontier_place.open(clock)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(params=sorted(index_backends.BACKENDS))
+def index_place(request: pytest.FixtureRequest, tmp_path: Path) -> index_backends.IndexPlace:
+    return index_backends.IndexPlace(request.param, tmp_path)
+
+
+@pytest.fixture
+def index(index_place: index_backends.IndexPlace) -> Iterator[NearIndex]:
+    opened = index_place.open()
     yield opened
     opened.close()

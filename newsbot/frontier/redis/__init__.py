@@ -1,4 +1,4 @@
-"""The frontier in Redis. The only place that imports ``redis`` and ``scrapy_redis``."""
+"""The frontier in Redis."""
 
 from newsbot.frontier.redis.frontier import RedisFrontier
 

@@ -19,9 +19,9 @@ from newsbot.clock import Clock
 from newsbot.errors import DataError, DataUnavailable, SchemaError
 from newsbot.frontier.base import Added, Entry, Known, Lease, Outlook, Refill
 from newsbot.frontier.redis.codec import STATES, arguments, optional, record_of
-from newsbot.frontier.redis.connection import SettingsLike, connect, readable_errors, server_name
 from newsbot.frontier.redis.keys import Keys
 from newsbot.frontier.redis.scripts import Scripts
+from newsbot.redisserver import SettingsLike, connect, readable_errors, refuse_eviction, server_name
 
 VERSION = 1
 """Of the layout of the keys."""
@@ -68,14 +68,10 @@ class RedisFrontier:
         with readable_errors(self._place):
             self._client.hsetnx(keys.meta, "version", str(VERSION))
             version = int(self._client.hget(keys.meta, "version") or 0)
-            memory = self._client.info("memory")
         if version > VERSION:
             raise SchemaError(f"{self._place}: frontier was written by a newer newsbot (version {version})")
-        if memory.get("maxmemory") and str(memory.get("maxmemory_policy")).startswith("allkeys"):
-            raise DataError(
-                f"{self._place}: would throw queued URLs away when its memory is full;"
-                " set maxmemory-policy noeviction"
-            )
+        with readable_errors(self._place):
+            refuse_eviction(self._client, self._place, "queued URLs")
 
     # --- putting in
     def add(self, entries: Sequence[Entry], *, force: bool = False) -> list[Added]:

@@ -1,35 +1,19 @@
-"""The Lua scripts of the frontier, one method each; what each does is written at its head.
-
-A script is sent by its hash; a server that lost it (SCRIPT FLUSH, restart) gets its text.
-"""
+"""The Lua scripts of the frontier, one method each; what each does is written at its head."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
-from hashlib import sha1
-from importlib.resources import files
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import redis
 
 from newsbot.clock import Clock
 from newsbot.frontier.redis.codec import number, optional
-from newsbot.frontier.redis.connection import readable_errors
 from newsbot.frontier.redis.keys import FIRST_LEVEL, Keys, missing_splits
+from newsbot.redisserver import Argument, lua_script, readable_errors
 
 BATCH = 300
 """Entries of one sort that one call moves, so that no call keeps others waiting for long."""
-
-Argument = bytes | str | int | float
-
-
-@cache
-def _script(name: str) -> tuple[str, str]:
-    """Return the text of a script, and its hash as Redis counts it."""
-    folder = files("newsbot") / "frontier" / "lua"
-    text = "\n".join((folder / f"{part}.lua").read_text(encoding="utf8") for part in ("lib", name))
-    return text, sha1(text.encode(), usedforsecurity=False).hexdigest()
 
 
 class Scripts:
@@ -165,16 +149,11 @@ class Scripts:
                 self._split += self._run("split", self._level, self._split, keys=keys)
 
     def _run(self, name: str, *values: Argument, keys: Sequence[str] = ()) -> Any:
-        text, digest = _script(name)
         now = "" if self._clock is None else number(self._clock())
-        every = [*self._keys.fixed, *keys]
-        command: Callable[..., Any] = self._client.evalsha
         with readable_errors(self._place):
             try:
-                try:
-                    return command(digest, len(every), *every, now, *values)
-                except redis.exceptions.NoScriptError:
-                    return self._client.eval(text, len(every), *every, now, *values)
+                every = [*self._keys.fixed, *keys]
+                return lua_script("frontier/lua", name).run(self._client, every, [now, *values])
             except redis.exceptions.ResponseError as error:
                 word, _, level = str(error).partition(" ")
                 if word == "LEVEL":

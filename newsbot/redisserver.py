@@ -1,14 +1,18 @@
-"""Connecting to Redis as scrapy-redis does, and its faults in plain words, without credentials.
+"""Connecting to Redis as scrapy-redis does, its scripts, and its faults in plain words without credentials.
 
-Settings as there: REDIS_URL, REDIS_HOST, REDIS_PORT, REDIS_DB, REDIS_PARAMS (with ``redis_cls``, for
-example ``redis.cluster.RedisCluster``).
+The only place that connects; the frontier and the near-duplicate index build on it. Settings as in
+scrapy-redis: REDIS_URL, REDIS_HOST, REDIS_PORT, REDIS_DB, REDIS_PARAMS (with ``redis_cls``, for example
+``redis.cluster.RedisCluster``).
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
+from hashlib import sha1
+from importlib.resources import files
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
@@ -21,6 +25,10 @@ from newsbot.errors import DataError, DataFull, DataUnavailable
 
 TIMEOUT = 5.0
 """Seconds for connecting and for an answer, unless REDIS_PARAMS says else: a crawl waits no longer."""
+
+
+Argument = bytes | str | int | float
+"""What a script takes."""
 
 
 class SettingsLike(Protocol):
@@ -76,6 +84,41 @@ def server_name(settings: SettingsLike) -> str:
     except ValueError:
         return "REDIS_URL"
     return f"{parts.scheme}://{place}{parts.path}" if parts.scheme else "REDIS_URL"
+
+
+class Script:
+    """A Lua script: Redis runs it as a whole or not at all.
+
+    It is sent by its hash; a server that lost it (SCRIPT FLUSH, restart) gets its text.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._digest = sha1(text.encode(), usedforsecurity=False).hexdigest()
+
+    def run(self, client: redis.Redis, keys: Sequence[bytes | str], arguments: Sequence[Argument]) -> Any:
+        """Run it, in one round trip. Raises the client's errors (:func:`readable_errors` reads them)."""
+        command: Callable[..., Any] = client.evalsha
+        try:
+            return command(self._digest, len(keys), *keys, *arguments)
+        except redis.exceptions.NoScriptError:
+            return client.eval(self.text, len(keys), *keys, *arguments)
+
+
+@cache
+def lua_script(folder: str, name: str) -> Script:
+    """Return the script ``name`` of a folder of the package, with the folder's ``lib`` put in front."""
+    place = files("newsbot").joinpath(*folder.split("/"))
+    return Script("\n".join((place / f"{part}.lua").read_text(encoding="utf8") for part in ("lib", name)))
+
+
+def refuse_eviction(client: redis.Redis, place: str, what: str) -> None:
+    """Raise :class:`DataError` if the server would throw ``what`` away when its memory is full."""
+    memory = client.info("memory")
+    if memory.get("maxmemory") and str(memory.get("maxmemory_policy")).startswith("allkeys"):
+        raise DataError(
+            f"{place}: would throw {what} away when its memory is full; set maxmemory-policy noeviction"
+        )
 
 
 @contextmanager

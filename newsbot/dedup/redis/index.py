@@ -1,0 +1,195 @@
+"""The near-duplicate index in Redis, for any number of workers; what it promises: :mod:`newsbot.dedup.index`.
+
+Looking and inserting are one Lua script, which Redis runs as a whole or not at all: one round trip.
+Candidates come back as records with their signatures, and are compared here. Time is ``at`` alone, in
+whole seconds; no clock of a server or worker is asked, and nothing expires by itself: every 64 insertions
+of a worker take out up to 256 texts that are too old, in steps that keep nobody waiting.
+
+Beside what the protocol says: of the texts that fill one bucket, the newest ``MAX_CANDIDATES`` stay
+findable by it; at most ``MAX_TEXTS`` are kept, then the oldest go early.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+from typing import Any
+
+import numpy as np
+import redis
+from numpy.typing import NDArray
+
+from newsbot.dedup.index import BANDS, BUCKETS, KEEP, MAX_CANDIDATES, THRESHOLD, Near
+from newsbot.dedup.minhash import Signature, similarities
+from newsbot.dedup.redis.keys import BLOCK, Keys, State, places_of
+from newsbot.dedup.redis.record import pack, seconds, unpack
+from newsbot.dedup.redis.shortening import PIECES_ID, shorten
+from newsbot.errors import DataError, SchemaError
+from newsbot.redisserver import (
+    Argument,
+    SettingsLike,
+    connect,
+    lua_script,
+    readable_errors,
+    refuse_eviction,
+    server_name,
+)
+
+SCHEME = f"{BUCKETS} redis=1 pieces={PIECES_ID}"
+"""What two workers must share to use one index: signatures, bands, and the layout of the keys."""
+MAX_TEXTS = 2**24 - 2**16
+"""Numbers of texts are kept in three bytes."""
+LISTPACK = {"hash-max-listpack-entries": 512, "hash-max-listpack-value": 64}
+"""Settings of the server (its defaults) below which buckets take several times the memory."""
+
+_TEND_EVERY = 64  # insertions
+_FORGET_AT_ONCE = 256  # texts: more than come in between, so that it keeps up
+_SPLITS_AT_ONCE = 8
+_ROUNDS = 100
+
+logger = logging.getLogger(__name__)
+
+
+class RedisIndex:
+    """A :class:`newsbot.dedup.index.NearIndex` in Redis.
+
+    ``where`` is a URL (``redis://…``) or settings with the names of scrapy-redis; ``namespace`` tells
+    indexes on one server apart. Raises :class:`newsbot.errors.DataError` kinds, also from every method.
+    """
+
+    def __init__(self, where: str | SettingsLike, *, namespace: str = "newsbot") -> None:
+        settings: SettingsLike = {"REDIS_URL": where} if isinstance(where, str) else where
+        self._place = server_name(settings)
+        self._client = connect(settings)
+        self._keys = Keys(namespace)
+        self._state = State()
+        self._insertions = 0
+        self._chance = random.Random()  # noqa: S311  which bucket is cleared next is no secret
+        try:
+            with readable_errors(self._place):
+                refuse_eviction(self._client, self._place, "the near-duplicate index")
+            self._check_scheme()
+            self._check_listpacks()
+        except DataError:
+            self.close()
+            raise
+
+    def check_and_insert(self, doc_id: str, source: str, signature: Signature, at: float) -> list[Near]:
+        """See :meth:`newsbot.dedup.index.NearIndex.check_and_insert`."""
+        moment = seconds(at)
+        if self._insertions % _TEND_EVERY == 0:
+            self._tend(moment)
+        self._insertions += 1
+        found = self._insert(doc_id, source, signature, moment)
+        return _near(signature.packed(), found) if found else []
+
+    def count(self) -> int:
+        """See :meth:`newsbot.dedup.index.NearIndex.count`."""
+        with readable_errors(self._place):
+            return int(self._client.hget(self._keys.meta, "count") or 0)
+
+    def close(self) -> None:
+        """See :meth:`newsbot.dedup.index.NearIndex.close`."""
+        self._client.close()
+
+    # --- inside
+    def _insert(self, doc_id: str, source: str, signature: Signature, moment: int) -> list[bytes]:
+        places = places_of(doc_id, signature)
+        short = shorten(doc_id)
+        record = pack(doc_id, short, source, signature, moment) if signature.comparable else b""
+        rest = (MAX_CANDIDATES, short, record, moment - int(KEEP), places.astype(">u4").tobytes())
+        for _ in range(_ROUNDS):
+            state = self._state
+            block = state.next // BLOCK
+            keys = [
+                self._keys.meta,
+                self._keys.block(block),
+                self._keys.block(block + 1),
+                *self._keys.of_places(places, state),
+            ]
+            found = self._run("insert", keys, SCHEME, state.level, state.split, block, *rest)
+            if found is not None:
+                return found
+        raise DataError(f"{self._place}: the near-duplicate index changes faster than this worker can follow")
+
+    def _tend(self, moment: int) -> None:
+        """Forget what is too old, clear a bucket, and let the index grow. Another worker may be at it."""
+        state = self._state
+        block = state.tail // BLOCK
+        keys = [
+            self._keys.meta,
+            *(self._keys.block(block + more) for more in range(3)),
+            self._keys.bucket(self._chance.randrange(state.buckets)),
+        ]
+        for index in range(
+            state.split, min(state.split + min(state.missing, _SPLITS_AT_ONCE), 1 << state.level)
+        ):
+            keys += [self._keys.bucket(index), self._keys.bucket(index + (1 << state.level))]
+        oldest = moment - int(KEEP)
+        self._run("tend", keys, state.level, state.split, block, oldest, _FORGET_AT_ONCE, MAX_TEXTS)
+
+    def _run(self, name: str, keys: list[bytes], *arguments: Argument) -> list[bytes] | None:
+        """Run a script; None if it was not done because the index has changed, which is known now."""
+        with readable_errors(self._place):
+            try:
+                answer = lua_script("dedup/lua", name).run(self._client, keys, arguments)
+            except redis.exceptions.ResponseError as error:
+                if not str(error).startswith("SCHEME"):
+                    raise
+                self._check_scheme()  # somebody emptied the server; or refuse
+                return None
+        done, *numbers = answer[:6]
+        self._state = State(*numbers)
+        return answer[6:] if done else None
+
+    def _check_scheme(self) -> None:
+        with readable_errors(self._place):
+            self._client.hsetnx(self._keys.meta, "scheme", SCHEME)
+            scheme: Any = self._client.hget(self._keys.meta, "scheme")
+        if scheme.decode() != SCHEME:
+            raise SchemaError(
+                f"{self._place}: the near-duplicate index was made another way ({scheme.decode()}; here:"
+                f" {SCHEME}), and the two cannot be compared; use the newsbot that made it or delete the keys"
+                f" {self._keys.tag}*: only the last 30 days of resemblance are forgotten"
+            )
+
+    def _check_listpacks(self) -> None:
+        """Say if the server would not keep buckets in their compact form."""
+        with readable_errors(self._place):
+            probe = lua_script("dedup/lua", "probe")
+            compact = probe.run(self._client, [self._keys.probe], list(LISTPACK.values()))
+        small = [
+            f"{name} is below {least}"
+            for (name, least), fits in zip(LISTPACK.items(), compact, strict=True)
+            if not fits
+        ]
+        if small:
+            logger.warning(
+                "%s: %s: the near-duplicate index takes several times its memory; set it in redis.conf",
+                self._place,
+                " and ".join(small),
+            )
+
+
+def _near(packed: bytes, found: list[bytes]) -> list[Near]:
+    """Compare the candidates, best first, the earliest first among equals.
+
+    A candidate that agrees in no band came by a chance agreement of hashes.
+    """
+    records = [unpack(raw) for raw in found]
+    theirs = [record.packed for record in records]
+    likely = zip(records, similarities(packed, theirs), _agreeing(packed, theirs), strict=True)
+    near = [
+        Near(record.doc_id, record.source, float(estimate))
+        for record, estimate, agrees in likely
+        if agrees and estimate >= THRESHOLD
+    ]
+    return sorted(near, key=lambda one: -one.similarity)
+
+
+def _agreeing(packed: bytes, theirs: list[bytes]) -> NDArray[np.bool_]:
+    """Whether each agrees in a band: four values of four bits are two bytes."""
+    mine = np.frombuffer(packed, dtype="<u2")[:BANDS]
+    others = np.frombuffer(b"".join(theirs), dtype="<u2").reshape(len(theirs), -1)[:, :BANDS]
+    agree: NDArray[np.bool_] = (others == mine).any(axis=1)
+    return agree

@@ -1,0 +1,38 @@
+"""The near-duplicate indexes that the contract holds for. A new backend is one more line in ``BACKENDS``."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from newsbot.dedup.index import NearIndex, SqliteIndex
+from newsbot.dedup.redis import RedisIndex
+from tests import redisserver
+
+
+@dataclass(frozen=True)
+class IndexPlace:
+    """Where one test keeps its texts: any number of indexes, also of other processes, may open it."""
+
+    backend: str
+    folder: Path
+
+    def open(self) -> NearIndex:
+        return BACKENDS[self.backend](self.folder)
+
+
+def open_sqlite(folder: Path) -> NearIndex:
+    return SqliteIndex(folder / "newsbot.db")
+
+
+def open_redis(folder: Path) -> NearIndex:
+    """The namespace is noted in the folder: processes that share the one share the other."""
+    note = folder / "index-namespace"
+    if not note.exists():
+        note.write_text(f"test-{secrets.token_hex(8)}")
+    return RedisIndex(redisserver.redis_url(), namespace=note.read_text())
+
+
+BACKENDS: dict[str, Callable[[Path], NearIndex]] = {"redis": open_redis, "sqlite": open_sqlite}

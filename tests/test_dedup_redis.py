@@ -1,0 +1,312 @@
+"""What only the near-duplicate index in Redis has: growth, memory, server faults, Redis Cluster."""
+
+from __future__ import annotations
+
+import logging
+import re
+import secrets
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import redis
+from hypothesis import given
+from hypothesis import strategies as st
+
+from newsbot.dedup.index import KEEP, MAX_CANDIDATES
+from newsbot.dedup.minhash import PERMUTATIONS, Signature, signature
+from newsbot.dedup.redis import RedisIndex, index, keys
+from newsbot.dedup.redis.record import seconds
+from newsbot.dedup.redis.shortening import lengthen, shorten
+from newsbot.errors import DataError, DataFull, DataUnavailable, SchemaError
+from tests import redisserver
+from tests.servers import free_port
+
+NOW = 1_795_000_000.0
+
+
+def sample(number: int) -> Signature:
+    values = np.random.default_rng(number).integers(0, 2**32, PERMUTATIONS, dtype=np.uint32)
+    return Signature(values, 400)
+
+
+def url(number: int) -> str:
+    return f"https://www.gazette{number % 300}.com/news/2026/11/{number}-council-votes-on-the-old-bridge.html"
+
+
+def insert(where: RedisIndex, number: int, at: float = NOW) -> list[str]:
+    source = f"gazette{number % 300}.com"
+    return [near.doc_id for near in where.check_and_insert(url(number), source, sample(number), at)]
+
+
+@pytest.fixture
+def place(redis_url: str) -> Iterator[dict[str, Any]]:
+    """Arguments of an index of this test's own."""
+    namespace = f"test-{secrets.token_hex(8)}"
+    yield {"where": redis_url, "namespace": namespace}
+    with redis.Redis.from_url(redis_url) as client:
+        for key in client.scan_iter(f"{{{namespace}:*"):
+            client.delete(key)
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[redisserver.RedisServer]:
+    redisserver.need_redis()
+    server = redisserver.RedisServer(tmp_path)
+    server.start()
+    yield server
+    server.kill()
+
+
+def held(place: dict[str, Any], what: str) -> dict[bytes, int]:
+    """The keys of a sort, with the bytes that each takes."""
+    with redis.Redis.from_url(place["where"]) as client:
+        names = client.scan_iter(f"{{{place['namespace']}:near}}:{what}:*", count=1000)
+        return {name: int(client.memory_usage(name, samples=0) or 0) for name in names}
+
+
+def postings(place: dict[str, Any]) -> int:
+    with redis.Redis.from_url(place["where"]) as client:
+        return sum(len(part) // 6 for key in held(place, "bands") for part in client.hvals(key))
+
+
+# --- growth and memory
+
+
+def test_texts_are_found_again_while_the_buckets_are_split(
+    place: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two workers: each learns from the scripts' answers that the other has split buckets."""
+    monkeypatch.setattr(keys, "LOAD", 20.0)
+    monkeypatch.setattr(index, "_TEND_EVERY", 2)
+    with closing(RedisIndex(**place)) as first, closing(RedisIndex(**place)) as second:
+        for number in range(600):
+            insert((first, second)[number % 2], number)
+        assert first._state.level > 7
+        assert len(held(place, "bands")) > 300
+        for number in range(600):
+            found = first.check_and_insert(f"again {number}", "b.org", sample(number), NOW)
+            assert [near.doc_id for near in found] == [url(number)]
+            assert insert(second, number) == [f"again {number}"]
+        assert first.count() == 1200
+
+
+def test_a_text_takes_few_bytes_and_buckets_stay_compact(place: dict[str, Any]) -> None:
+    texts = 5000
+    with closing(RedisIndex(**place)) as opened:
+        for number in range(texts):
+            insert(opened, number)
+    with redis.Redis.from_url(place["where"]) as client:
+        kinds = {bytes(client.object("encoding", name)) for name in held(place, "bands")}
+    assert kinds == {b"listpack"}
+    used = sum(held(place, "bands").values()) + sum(held(place, "texts").values())
+    assert used / texts < 285
+
+
+def test_old_texts_leave_with_their_postings(place: dict[str, Any]) -> None:
+    with closing(RedisIndex(**place)) as opened:
+        for number in range(500):
+            insert(opened, number)
+        assert postings(place) == 17 * 500
+        for number in range(500, 1100):
+            insert(opened, number, NOW + KEEP + 1)
+        assert opened.count() == 600
+        assert len(held(place, "texts")) <= 600 // keys.BLOCK + 2
+        while opened._insertions < 4000:  # a crawl goes on: the rest of the postings is found by and by
+            insert(opened, 1, NOW + KEEP + 1)
+        assert postings(place) < 1.1 * 17 * 600
+
+
+def test_no_more_texts_are_kept_than_have_numbers(
+    place: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(index, "MAX_TEXTS", 200)
+    with closing(RedisIndex(**place)) as opened:
+        for number in range(1000):
+            insert(opened, number)
+        assert 200 <= opened.count() <= 200 + index._TEND_EVERY
+        assert opened.check_and_insert("a", "a.org", sample(1), NOW) == []
+        assert len(opened.check_and_insert("b", "a.org", sample(999), NOW)) == 1
+
+
+def test_numbers_start_over_after_sixteen_million(place: dict[str, Any]) -> None:
+    with closing(RedisIndex(**place)) as opened:
+        insert(opened, 0)
+        with redis.Redis.from_url(place["where"]) as client:
+            begin = 2**24 - keys.BLOCK
+            meta = opened._keys.meta
+            client.hset(meta, mapping={"next": begin, "tail": begin, "count": 0})
+        for number in range(1, 3 * keys.BLOCK):
+            insert(opened, number)
+        for number in range(1, 3 * keys.BLOCK):
+            found = opened.check_and_insert(f"again {number}", "b.org", sample(number), NOW)
+            assert [near.doc_id for near in found] == [url(number)]
+        assert opened.check_and_insert("again 0", "b.org", sample(0), NOW) == []
+
+
+def test_a_template_takes_no_more_room_than_its_newest_texts(place: dict[str, Any]) -> None:
+    with closing(RedisIndex(**place)) as opened:
+        for number in range(3 * MAX_CANDIDATES):
+            opened.check_and_insert(url(number), "a.org", sample(1), NOW + number)
+    count = postings(place)
+    assert count <= 16 * (MAX_CANDIDATES + 1) + 3 * MAX_CANDIDATES
+    with redis.Redis.from_url(place["where"]) as client:
+        kinds = {bytes(client.object("encoding", name)) for name in held(place, "bands")}
+    assert kinds == {b"listpack"}
+
+
+# --- records
+
+
+@given(st.text(max_size=300))
+def test_any_text_is_shortened_and_comes_back(text: str) -> None:
+    assert lengthen(shorten(text)) == text
+
+
+def test_addresses_take_little_more_than_half() -> None:
+    assert len(shorten(url(12345))) < 0.6 * len(url(12345))
+
+
+@pytest.mark.parametrize(("at", "kept"), [(-1.0, 0), (1.5, 1), (1e300, 2**32 - 1), (float("inf"), 2**32 - 1)])
+def test_impossible_times_are_brought_into_range(at: float, kept: int) -> None:
+    assert seconds(at) == kept
+
+
+def test_a_time_that_is_no_number_is_refused() -> None:
+    with pytest.raises(ValueError, match="NaN"):
+        seconds(float("nan"))
+
+
+# --- scripts and server
+
+
+def test_scripts_write_only_keys_that_were_given_but_for_the_replaced_record() -> None:
+    made = []
+    for path in (files("newsbot") / "dedup" / "lua").iterdir():
+        for word, key in re.findall(r"\bcall\('(\w+)', ([\w.]*)", path.read_text(encoding="utf8")):
+            if key not in ("KEYS", "meta", "key", "cell.key"):
+                made.append((word, key))
+    assert sorted(made) == [("LINDEX", "at_block"), ("LSET", "its_block"), ("OBJECT", "")]
+
+
+def test_scripts_that_the_server_forgot_are_sent_again(place: dict[str, Any]) -> None:
+    with closing(RedisIndex(**place)) as opened:
+        insert(opened, 1)
+        with redis.Redis.from_url(place["where"]) as client:
+            client.script_flush()
+        assert len(opened.check_and_insert("again", "a.org", sample(1), NOW)) == 1
+
+
+def test_a_server_that_was_emptied_is_filled_anew(server: redisserver.RedisServer) -> None:
+    with closing(RedisIndex(server.url)) as opened:
+        for number in range(300):
+            insert(opened, number)
+        with redis.Redis.from_url(server.url) as client:
+            client.flushall()
+        insert(opened, 1)
+        assert len(opened.check_and_insert("again", "a.org", sample(1), NOW)) == 1
+        assert opened.count() == 2
+        RedisIndex(server.url).close()
+
+
+def test_an_index_of_another_scheme_is_refused(
+    place: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with closing(RedisIndex(**place)) as opened:
+        insert(opened, 1)
+        monkeypatch.setattr(index, "SCHEME", "affine64 seed=2")
+        with pytest.raises(SchemaError, match=r"redis://.*affine32 seed=1.*affine64 seed=2.*delete the keys"):
+            RedisIndex(**place)
+        with pytest.raises(SchemaError, match="affine64 seed=2"):  # also one that is at work already
+            insert(opened, 2)
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[redisserver.RedisServer]:
+    redisserver.need_redis()
+    server = redisserver.RedisServer(tmp_path, "--cluster-enabled", "yes", "--cluster-port", str(free_port()))
+    server.start()
+    yield server
+    server.kill()
+
+
+def test_redis_cluster(cluster: redisserver.RedisServer) -> None:
+    with redis.Redis(port=cluster.port) as client:
+        client.execute_command("CLUSTER", "ADDSLOTSRANGE", 0, 16383)
+        while b"cluster_state:ok" not in client.execute_command("CLUSTER", "INFO"):
+            time.sleep(0.05)
+    settings = {"REDIS_URL": cluster.url, "REDIS_PARAMS": {"redis_cls": "redis.cluster.RedisCluster"}}
+    with closing(RedisIndex(settings)) as opened:
+        for number in range(300):
+            insert(opened, number)
+        assert len(opened.check_and_insert("again", "a.org", sample(1), NOW)) == 1
+        assert insert(opened, 1, NOW + 1) == ["again"]
+        for number in range(1000, 1100):
+            insert(opened, number, NOW + 2 * KEEP)
+        assert opened.count() == 100
+
+
+# --- faults
+
+
+@pytest.mark.parametrize("name", sorted(index.LISTPACK))
+def test_a_server_that_would_spread_buckets_out_is_said_in_one_line(
+    server: redisserver.RedisServer, caplog: pytest.LogCaptureFixture, name: str
+) -> None:
+    RedisIndex(server.url).close()
+    assert caplog.records == []
+    with redis.Redis.from_url(server.url) as client:
+        client.config_set(name, 32)
+    with caplog.at_level(logging.WARNING), closing(RedisIndex(server.url)) as opened:
+        (record,) = caplog.records
+        assert record.getMessage().startswith(server.url)
+        assert f"{name} is below {index.LISTPACK[name]}: " in record.getMessage()
+        insert(opened, 1)
+        assert len(opened.check_and_insert("again", "a.org", sample(1), NOW)) == 1
+
+
+def test_a_server_that_would_evict_is_refused(server: redisserver.RedisServer) -> None:
+    with redis.Redis.from_url(server.url) as client:
+        client.config_set("maxmemory", "100mb")
+        client.config_set("maxmemory-policy", "allkeys-lru")
+    with pytest.raises(DataError, match="near-duplicate index away when its memory is full; set maxmemory-p"):
+        RedisIndex(server.url)
+
+
+def test_a_full_server_is_a_data_error_and_nothing_is_half_done(server: redisserver.RedisServer) -> None:
+    with closing(RedisIndex(server.url)) as opened, redis.Redis.from_url(server.url) as client:
+        for number in range(200):
+            insert(opened, number)
+        client.config_set("maxmemory", "1mb")
+        before = client.dbsize(), client.hgetall(opened._keys.meta)
+        for number in (1, 500):
+            with pytest.raises(DataFull, match=r"redis://.*memory is full"):
+                insert(opened, number)
+        assert (client.dbsize(), client.hgetall(opened._keys.meta)) == before
+        client.config_set("maxmemory", "0")
+        assert insert(opened, 500) == []
+        assert opened.count() == 201
+
+
+def test_a_server_that_is_away_is_said_in_one_line(server: redisserver.RedisServer) -> None:
+    with closing(RedisIndex(server.url)) as opened:
+        insert(opened, 1)
+        server.kill()
+        for call in (lambda: insert(opened, 2), opened.count, lambda: RedisIndex(server.url)):
+            with pytest.raises(DataUnavailable, match=r"redis://127\.0\.0\.1:\d+/0: cannot be reached"):
+                call()
+        server.start()
+        assert insert(opened, 2) == []
+        assert opened.count() == 1
+
+
+@pytest.mark.parametrize("text", ["", "и " * 100_000])
+def test_a_text_without_a_signature_is_not_kept(place: dict[str, Any], text: str) -> None:
+    with closing(RedisIndex(**place)) as opened:
+        assert opened.check_and_insert("a", "a.org", signature(text), NOW) == []
+        assert (opened.count(), held(place, "bands"), held(place, "texts")) == (0, {}, {})
