@@ -1,9 +1,10 @@
 """A scrapy-redis worker as people write it: what newsbot is measured beside.
 
-    python -m benchmarks.rival follow|articles|polite      (REDIS_URL, MONGO_URI in the environment)
+    python -m benchmarks.rival follow|articles|note      (REDIS_URL, MONGO_URI in the environment)
 
-``follow`` follows links and does nothing else. ``articles`` reads feeds, extracts each article with newsbot's
-own extraction and keeps it in MongoDB, an upsert that waits for the journal of a majority.
+``follow`` follows links and does nothing else, ``note`` writes down what it read. ``articles`` reads feeds,
+extracts each article with newsbot's own extraction and keeps it in MongoDB, an upsert that waits for the
+journal of a majority.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from pymongo import MongoClient
@@ -55,6 +57,18 @@ class Follow(RedisSpider):
             yield Request(url)
 
 
+class Note(RedisSpider):
+    """Writes down which pages it got, in the file READ_FILE: a line is there when the page was read."""
+
+    name = "note"
+    redis_key = "start"
+
+    def parse(self, response: Response, **_: Any) -> None:
+        """Write the line at once: what is killed after it lost nothing."""
+        with Path(os.environ["READ_FILE"]).open("a", encoding="utf8") as read:
+            read.write(response.url + "\n")
+
+
 class Articles(RedisSpider):
     """Reads feeds and the articles they name."""
 
@@ -88,13 +102,16 @@ class MongoPipeline:
         return item
 
 
+SPIDERS = {spider.name: spider for spider in (Follow, Articles, Note)}
+
+
 def main(job: str) -> None:
     """Work until nothing comes any more."""
     more: dict[str, Any] = {"REDIS_URL": os.environ["REDIS_URL"]}
     if job == "articles":
         more["ITEM_PIPELINES"] = {MongoPipeline: 100}
     process = CrawlerProcess(SETTINGS | more)
-    process.crawl(Articles if job == "articles" else Follow)
+    process.crawl(SPIDERS[job])
     process.start()
 
 

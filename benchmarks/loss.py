@@ -1,0 +1,143 @@
+"""Pages lost when a worker is killed (SIGKILL) at random moments, scrapy-redis and newsbot side by side.
+
+A worker with 64 requests in flight fetches 2,000 pages; when the site has served a random number of pages
+it is killed, and a new one is started on the same Redis; twenty times. Then the last worker works to its end.
+A page is lost when nothing would ever fetch it again: scrapy-redis (SCHEDULER_PERSIST True) has not called
+back with it, newsbot has no record that it was read, or has set it aside.
+
+scrapy-redis has all pages in its queue before the first kill; newsbot finds them in the feeds of the sites.
+
+    python -m benchmarks.loss [--pages 2000] [--kills 20] [--in-flight 64] [--json]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import redis
+from scrapy import Request, Spider
+from scrapy_redis.queue import PriorityQueue
+
+from benchmarks.crews import SYSTEMS, Crew
+from benchmarks.servers import own_redis
+from benchmarks.site import Site
+from benchmarks.webs import Web, papers, write_rules
+from newsbot.storage.sqlite import SqliteStorage
+
+ANSWER_SECONDS = 0.2
+"""So slow is the site that all requests that may be are in flight."""
+IDLE_SECONDS = 8.0
+"""After so long without a request scrapy-redis has nothing left; newsbot ends by itself."""
+HOSTS = 20
+
+
+def measure(system: str, web: Web, kills: int, in_flight: int, seed: str = "loss") -> dict[str, Any]:
+    """Fetch the web with a worker that is killed again and again; return what was lost."""
+    chance = random.Random(f"{seed} {system}")
+    moments = sorted(chance.sample(range(1, max(kills + 1, len(web.wanted) - in_flight)), kills))
+    with (
+        tempfile.TemporaryDirectory(prefix="newsbot-bench-") as name,
+        Site(web.pages, delay=ANSWER_SECONDS) as site,
+        own_redis("--appendonly", "yes") as url,
+    ):
+        folder = Path(name)
+        write_rules(folder / "rules", web, follow="feeds", concurrency=in_flight)
+        extra = {"READ_FILE": str(folder / "read")}
+        job = "note" if system == "scrapy-redis" else "articles"
+        crew = Crew(system, job, site, url, folder, concurrency=in_flight, extra=extra)
+        if system == "scrapy-redis":
+            _queue(url, web)
+        try:
+            killed = _kill_again_and_again(crew, moments)
+            _work_to_the_end(crew)
+        finally:
+            crew.stop()
+        read = _read_by_scrapy_redis(folder) if system == "scrapy-redis" else _read_by_newsbot(folder)
+        report = site.report()
+    lost = len(web.wanted - read)
+    return {
+        "system": system,
+        "pages": len(web.wanted),
+        "kills": killed,
+        "lost": lost,
+        "lost_a_kill": lost / max(1, killed),
+        "fetched_again": sum(hit.url in web.wanted for hit in report.log) - len(read & web.wanted),
+    }
+
+
+def _kill_again_and_again(crew: Crew, moments: list[int]) -> int:
+    killed = 0
+    crew.start()
+    for moment in moments:
+        while crew.site.requests() < moment and crew.running():
+            time.sleep(0.002)
+        if not crew.running():
+            break  # it came to its end before this moment
+        crew.stop()
+        killed += 1
+        crew.start()
+    return killed
+
+
+def _work_to_the_end(crew: Crew) -> None:
+    served, since = -1, time.monotonic()
+    while crew.running() and time.monotonic() - since < IDLE_SECONDS * (1 if _ends_never(crew) else 10):
+        if crew.site.requests() != served:
+            served, since = crew.site.requests(), time.monotonic()
+        time.sleep(0.1)
+
+
+def _ends_never(crew: Crew) -> bool:
+    return crew.system == "scrapy-redis"
+
+
+def _queue(url: str, web: Web) -> None:
+    with redis.Redis.from_url(url) as client:
+        queue = PriorityQueue(client, Spider("note"), "note:requests")
+        for page in sorted(web.wanted):
+            queue.push(Request(page, dont_filter=True))
+
+
+def _read_by_scrapy_redis(folder: Path) -> set[str]:
+    return set((folder / "read").read_text(encoding="utf8").split())
+
+
+def _read_by_newsbot(folder: Path) -> set[str]:
+    storage = SqliteStorage(folder / "data" / "newsbot.db")
+    try:
+        return {page.url for page in storage.iter_pages() if page.last_fetched and page.state == "done"}
+    finally:
+        storage.close()
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--pages", type=int, default=2000)
+    parser.add_argument("--kills", type=int, default=20)
+    parser.add_argument("--in-flight", type=int, default=64)
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    web = papers(options.pages, HOSTS)
+    rows = [measure(system, web, options.kills, options.in_flight) for system in SYSTEMS]
+    if options.json:
+        print(json.dumps(rows))
+        return
+    print(f"{'':14}{'pages':>7}{'kills':>7}{'lost':>7}{'lost a kill':>13}{'fetched twice':>15}")
+    for row in rows:
+        print(
+            f"{row['system']:14}{row['pages']:7}{row['kills']:7}{row['lost']:7}{row['lost_a_kill']:13.1f}"
+            f"{row['fetched_again']:15}"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,215 @@
+"""What MongoDB and the embedded file carry: articles and pages a second, point reads, search, bytes on disk.
+
+The same made-up articles (benchmarks/texts.py: 700 words, some 5 kB) go into both through newsbot's storage,
+one call an article. MongoDB (a replica set of one member) acknowledges with the journal of a majority; SQLite
+is the file of one machine. Both are filled without a clock up to the last articles, which are timed: by one
+client, and for MongoDB by four at once. Bytes an article are those of its collections or tables, the word
+index apart.
+
+    python -m benchmarks.storage [--articles 10000] [--json]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import random
+import sqlite3
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
+from pathlib import Path
+from statistics import quantiles
+from typing import Any
+
+from pymongo import MongoClient
+
+from benchmarks.servers import own_mongo
+from benchmarks.texts import articles, page, vocabulary
+from newsbot.storage.base import Storage
+from newsbot.storage.mongo import MongoStorage
+from newsbot.storage.mongo.articles import text_key
+from newsbot.storage.mongo.documents import to_document
+from newsbot.storage.mongo.words import to_words
+from newsbot.storage.sqlite import SqliteStorage
+from tests.servers import MongoServer
+
+TIMED = 1000
+"""Articles that are timed, by one client and by all clients each."""
+CLIENTS = 4
+LINKS = 100
+"""Pages that one call discovers: the links of a page."""
+SEARCHES = 100
+Row = dict[str, Any]
+
+
+def store(storage: Storage, start: int, stop: int) -> float:
+    """Store articles one by one; return how many a second."""
+    some = list(articles(start, stop))
+    begin = time.perf_counter()
+    for article in some:
+        storage.store(article)
+    return len(some) / (time.perf_counter() - begin)
+
+
+def measure(storage: Storage, kept: int) -> Row:
+    """Measure everything but storing, on a storage that holds the first ``kept`` articles."""
+    chance = random.Random("storage")
+    begin = time.perf_counter()
+    for start in range(0, 20 * LINKS, LINKS):
+        storage.discover([page(kept + number) for number in range(start, start + LINKS)])
+    discovered = 20 * LINKS / (time.perf_counter() - begin)
+    pages = [page(kept + number) for number in range(TIMED // 2)]
+    return {
+        "pages discovered/s": discovered,
+        "pages saved/s, one a call": _rate(lambda one: storage.save_pages([one]), pages),
+        "pages saved/s, 16 a call": 16 * _rate(storage.save_pages, _groups(pages, 16)),
+        "pages read/s": _rate(lambda one: storage.pages([one.fingerprint]), pages),
+        "articles read/s": _rate(
+            storage.article, [page(chance.randrange(kept)).url for _ in range(TIMED // 2)]
+        ),
+        **_searches(storage, chance),
+    }
+
+
+def _rate(call: Callable[[Any], object], arguments: Iterable[Any]) -> float:
+    values = list(arguments)
+    begin = time.perf_counter()
+    for value in values:
+        call(value)
+    return len(values) / (time.perf_counter() - begin)
+
+
+def _groups(values: list[Any], size: int) -> list[list[Any]]:
+    return [values[start : start + size] for start in range(0, len(values) - size + 1, size)]
+
+
+def _searches(storage: Storage, chance: random.Random) -> Row:
+    """Two words a query, each from the 10,000 most frequent ones."""
+    words, _ = vocabulary()
+    taken = []
+    for _ in range(SEARCHES):
+        query = " ".join(chance.choices(words[100:10_000], k=2))
+        begin = time.perf_counter()
+        storage.search(query)
+        taken.append(1000 * (time.perf_counter() - begin))
+    return {"search p50 ms": quantiles(taken, n=100)[49], "search p95 ms": quantiles(taken, n=100)[94]}
+
+
+# --- MongoDB
+def mongo_row(number: int) -> Row:
+    """Fill a MongoDB of our own and measure it."""
+    with own_mongo() as server:
+        uri = f"{server.uri}newsbot"
+        storage = MongoStorage(uri)
+        bulk = number - TIMED * 2
+        _fill(server, bulk)
+        alone = store(storage, bulk, bulk + TIMED)
+        parts = [
+            (uri, bulk + TIMED + part * TIMED // CLIENTS, bulk + TIMED + (part + 1) * TIMED // CLIENTS)
+            for part in range(CLIENTS)
+        ]
+        with multiprocessing.get_context("spawn").Pool(CLIENTS) as pool:
+            together = sum(pool.starmap(_store_part, parts, 1))
+        row = {"storage": "MongoDB", "articles": number, "articles stored/s": alone}
+        row[f"articles stored/s, {CLIENTS} clients"] = together
+        row |= measure(storage, number) | _mongo_bytes(server, number)
+        storage.close()
+    return row
+
+
+def _store_part(uri: str, start: int, stop: int) -> float:
+    with closing(MongoStorage(uri)) as storage:
+        return store(storage, start, stop)
+
+
+def _fill(server: MongoServer, stop: int) -> None:
+    """Write what storing would have written."""
+    with MongoClient[Any](server.uri, tz_aware=True) as client:
+        database = client["newsbot"]
+        for start in range(0, stop, 500):
+            documents = [to_document(one) | {"version": 1} for one in articles(start, min(stop, start + 500))]
+            database["articles"].insert_many(documents)
+            texts = [
+                {"_id": text_key(one["source"], one["content_hash"]), "article": one["_id"]}
+                for one in documents
+            ]
+            database["texts"].insert_many(texts)
+            database["words"].insert_many([to_words(one) for one in documents])
+
+
+def _mongo_bytes(server: MongoServer, number: int) -> Row:
+    with MongoClient[Any](server.uri) as client:
+        client.admin.command("fsync")  # a checkpoint, after which the sizes are those on disk
+        sizes = {
+            name: client["newsbot"].command("collStats", name)
+            for name in ("articles", "texts", "words", "pages")
+        }
+    used = {name: size["storageSize"] + size["totalIndexSize"] for name, size in sizes.items()}
+    return {
+        "bytes an article": (used["articles"] + used["texts"]) / number,
+        "bytes of its words": used["words"] / number,
+        "bytes a page": used["pages"] / sizes["pages"]["count"],
+    }
+
+
+# --- SQLite
+def sqlite_row(number: int) -> Row:
+    """Fill a file of our own and measure it."""
+    with tempfile.TemporaryDirectory(prefix="newsbot-bench-") as folder:
+        path = Path(folder) / "newsbot.db"
+        storage = SqliteStorage(path)
+        store(storage, 0, number - TIMED)
+        row: Row = {"storage": "SQLite", "articles": number}
+        row["articles stored/s"] = store(storage, number - TIMED, number)
+        row |= measure(storage, number)
+        storage.close()
+        return row | _sqlite_bytes(path, number)
+
+
+def _sqlite_bytes(path: Path, number: int) -> Row:
+    with closing(sqlite3.connect(path)) as database:
+        sizes = dict(database.execute("SELECT name, sum(pgsize) FROM dbstat GROUP BY name"))
+        pages = database.execute("SELECT count(*) FROM page").fetchone()[0]
+    words = sum(size for name, size in sizes.items() if name.startswith("article_search"))
+    of_pages = sum(size for name, size in sizes.items() if name.startswith(("page", "sqlite_autoindex_page")))
+    kept = sum(size for name, size in sizes.items() if "article" in name) - words
+    return {
+        "bytes an article": kept / number,
+        "bytes of its words": words / number,
+        "bytes a page": of_pages / pages,
+    }
+
+
+def rows(number: int) -> Iterator[Row]:
+    """Yield a row for each storage."""
+    yield mongo_row(number)
+    yield sqlite_row(number)
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--articles", type=int, default=10_000, help=f"at least {2 * TIMED}")
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    if options.articles < 2 * TIMED:
+        parser.error(f"--articles: at least {2 * TIMED}")
+    measured = list(rows(options.articles))
+    if options.json:
+        print(json.dumps(measured))
+        return
+    for name in dict.fromkeys(name for row in measured for name in row):
+        values = (row.get(name, "") for row in measured)
+        print(
+            f"{name:32}"
+            + "".join(f"{one:>14,.0f}" if isinstance(one, float) else f"{one:>14}" for one in values)
+        )
+
+
+if __name__ == "__main__":
+    main()

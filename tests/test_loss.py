@@ -1,0 +1,20 @@
+"""Workers killed again and again lose no page: the small form of ``python -m benchmarks.loss``."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks import loss
+from benchmarks.webs import papers
+from tests.redisserver import need_redis
+
+
+@pytest.mark.slow
+def test_killed_four_times_with_requests_in_flight_newsbot_loses_no_page() -> None:
+    need_redis()
+    web = papers(100, 5)
+    row = loss.measure("newsbot", web, 4, 24)
+    assert row["pages"] == len(web.wanted) > 80
+    assert row["kills"] == 4
+    assert row["fetched_again"] > 0  # the kills met requests in flight
+    assert row["lost"] == 0
