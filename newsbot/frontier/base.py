@@ -10,7 +10,8 @@ Every URL that was ever added is in exactly one state:
 A worker may die of what it fetched (a page that takes all memory, a fault in a C library), and loses the
 leases of all that it had in flight then. So an entry whose lease was lost is a *suspect* until it is worked
 on without harm, and a worker is given one suspect at a time: the innocent ones clear themselves, the one
-that kills is set aside at its third loss, mostly alone.
+that kills is set aside at its third loss, mostly alone. Of suspects the one that lost fewer leases goes
+first: where workers are killed again and again, each time another one is in flight.
 
 A backend is used by one thread; several processes may share the same data. All times are POSIX
 seconds of the backend's own clock. Faults of the backend surface as :class:`newsbot.errors.DataError`.

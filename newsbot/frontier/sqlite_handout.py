@@ -64,7 +64,7 @@ SELECT u.*, h.id AS host_id, h.host AS host_name
 FROM frontier_urls u INDEXED BY frontier_urls_suspects CROSS JOIN frontier_hosts h ON h.id = u.host
 WHERE u.state = 'ready' AND u.lost > 0 AND u.due <= :horizon
     AND h.leased < h.concurrency AND h.next_turn <= :now
-ORDER BY h.next_turn, h.id, u.priority DESC, u.due, u.id
+ORDER BY u.lost, h.next_turn, h.id, u.priority DESC, u.due, u.id
 """
 
 _BEST_OF_HOST = """

@@ -120,7 +120,7 @@ class Model:
             if other.entry.host == item.entry.host and other.held_until <= now
         ]
         rivals = [other for other in rivals if (other.lost > 0) == suspected]
-        assert item.priority == max(other.priority for other in rivals)
+        assert (-item.lost, item.priority) == max((-other.lost, other.priority) for other in rivals)
         assert (lease.attempts, lease.lost) == (item.attempts, item.lost)
         item.state, item.lease, item.deadline = "leased", lease, lease.deadline
         host.last_turn, host.next_turn = now, now + host.delay

@@ -549,6 +549,16 @@ def test_only_what_kills_is_set_aside(frontier: Frontier, clock: FakeClock) -> N
     assert [name_of(entry) for entry in frontier.aside(9)] == ["7"]
 
 
+def test_of_suspects_the_one_that_lost_fewer_leases_goes_first(frontier: Frontier, clock: FakeClock) -> None:
+    frontier.add([make_entry("a", priority=9), make_entry("b", priority=1)])
+    frontier.set_politeness("a.example", delay=0, concurrency=9)
+    assert names(lease(frontier, clock)) == ["a", "b"]
+    clock.advance(TTL)
+    assert names(lease(frontier, clock, 1)) == ["a"]
+    clock.advance(TTL)
+    assert names(lease(frontier, clock)) == ["b"]
+
+
 def test_only_losses_in_a_row_count(frontier: Frontier, clock: FakeClock) -> None:
     frontier.add([make_entry("a")])
     for _ in range(2):

@@ -59,9 +59,11 @@ local function hosts_given() -- nil: all
   return given
 end
 
--- Of all hosts with suspects whose turn has come, the one whose turn came first. Mostly there are none.
+-- Of all hosts with suspects whose turn has come, the one whose suspect lost the fewest leases, then the one
+-- whose turn came first. Mostly there are none.
 local function pick_suspect()
   local given, from, checked = hosts_given(), '[\0', false
+  local fewest
   while true do
     local member = redis.call('ZRANGEBYLEX', KEYS[3], from, '(\1', 'LIMIT', 0, 1)[1]
     if not member or not checked and holds_suspect() then
@@ -70,11 +72,12 @@ local function pick_suspect()
     checked = true
     local name = member:sub(2, -42) -- between its NUL and NUL priority due number fingerprint
     local host = host_of(name)
-    if (not given or given[name]) and host.leased < host.concurrency and host.next_turn <= now
-      and (not suspect or host.next_turn < host_of(suspect_host).next_turn) then
+    if (not given or given[name]) and host.leased < host.concurrency and host.next_turn <= now then
       local fingerprint = best('\0' .. name, 1, 0)[1]
-      if fingerprint then
-        suspect, suspect_host = fingerprint, name
+      local lost = fingerprint and load(fingerprint).lost
+      if fingerprint and (not suspect or lost < fewest
+        or lost == fewest and host.next_turn < host_of(suspect_host).next_turn) then
+        suspect, suspect_host, fewest = fingerprint, name, lost
       end
     end
     from = '(\0' .. name .. '\1'

@@ -157,8 +157,9 @@ end
 
 -- --- from state to state
 
-local function queued_as(fingerprint, record)
-  return (record.lost > 0 and '\0' or '') .. record.host .. '\0' .. sortable(-record.priority) .. sortable(record.due)
+local function queued_as(fingerprint, record) -- of suspects the one that lost fewer leases first
+  return (record.lost > 0 and '\0' or '') .. record.host .. '\0'
+    .. sortable(record.lost * 1e9 - record.priority) .. sortable(record.due)
     .. sortable(record.number) .. fingerprint
 end
 
