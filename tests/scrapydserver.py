@@ -106,6 +106,13 @@ class ScrapydServer:
             self._process.terminate()
             self._process.wait(30)
 
+    def processes(self) -> list[int]:
+        """Return its process and those of its jobs (Linux)."""
+        assert self._process is not None
+        own = self._process.pid
+        children = Path(f"/proc/{own}/task/{own}/children").read_text(encoding="ascii")
+        return [own, *map(int, children.split())]
+
     @property
     def said(self) -> str:
         """scrapyd's own log."""

@@ -117,6 +117,16 @@ def test_the_example_of_the_environment_names_what_there_is() -> None:
     assert {value for name, value in given.items() if name.endswith("PASSWORD")} == {"PASSWORD"}
 
 
+def test_the_documentation_names_files_and_settings_that_are_there() -> None:
+    text = (ROOT / "docs/operations.md").read_text(encoding="utf8")
+    named = set(re.findall(r"deploy/([\w@.-]*\w)", text)) - {".env"}
+    assert {"newsbot@.service", "scrapyd.service", "scrapyd.conf", "redis.conf", "redis-users.acl"} <= named
+    for name in named:
+        assert (DEPLOY / name).exists(), name
+    for name in set(re.findall(r"NEWSBOT_[A-Z_]+", text)):
+        assert f"| `{name}`" in SETTINGS
+
+
 # --- docker
 def test_a_service_has_keys_that_compose_knows() -> None:
     for name, service in SERVICES.items():

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
+import signal
 from collections.abc import Iterator
 from contextlib import closing
+from itertools import count
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
 from uuid import uuid4
-from zipfile import ZipFile
 
 import pytest
 from pymongo import MongoClient
@@ -24,9 +23,11 @@ from newsbot.storage.mongo import MongoStorage
 from tests.crawls import World, article_html
 from tests.mockserver import MockServer
 from tests.redisserver import RedisServer, need_redis
-from tests.scrapydserver import ROOT, SHIPPED, ScrapydServer, copy_project, scrapyd_deploy, wait_for
+from tests.scrapydserver import ScrapydServer, copy_project, scrapyd_deploy, wait_for
 
 SLOW = "slow.test"
+numbers = count()
+"""Of articles, so that no two have one text."""
 PAGES = 20
 
 
@@ -83,57 +84,6 @@ def scrapyd(
         server.stop()
 
 
-@pytest.fixture(scope="module")
-def egg(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("egg")
-    scrapyd_deploy(copy_project(folder, "http://127.0.0.1:1/"), os.environ, "--build-egg", "newsbot.egg")
-    return folder / "newsbot.egg"
-
-
-def test_the_egg_holds_all_that_the_code_reads(egg: Path) -> None:
-    files = {
-        str(path.relative_to(ROOT))
-        for top in SHIPPED
-        for path in (ROOT / top).rglob("*")
-        if path.is_file() and path.suffix != ".pyc"
-    }
-    expected = {
-        name.replace("rules/", "newsbot/site_rules/", 1) if name.startswith("rules/") else name
-        for name in files
-    }
-    with ZipFile(egg) as archive:
-        assert expected <= set(archive.namelist())
-
-
-def run_from(egg: Path, folder: Path, *words: str) -> str:
-    """Run ``scrapy WORDS`` with nothing of newsbot but the egg."""
-    environment = World(folder, None).environment(
-        NEWSBOT_RULES="", PYTHONPATH=str(egg), SCRAPY_SETTINGS_MODULE="newsbot.settings"
-    )
-    done = subprocess.run(
-        [sys.executable, "-m", "scrapy", *words],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
-def test_rules_are_read_out_of_the_egg(egg: Path, tmp_path: Path) -> None:
-    assert "newsbot.egg/newsbot/site_rules/lenta.ru.yaml:" in run_from(
-        egg, tmp_path, "rules", "show", "lenta.ru"
-    )
-
-
-def test_the_demo_runs_out_of_the_egg(egg: Path, tmp_path: Path) -> None:
-    out = run_from(egg, tmp_path, "demo", "--articles", "60", "--data", str(tmp_path / "demo"))
-    assert "every article was stored exactly once" in out
-
-
 def test_who_has_no_password_is_refused(scrapyd: ScrapydServer) -> None:
     with pytest.raises(HTTPError, match="401"):
         scrapyd.open_without_password()
@@ -161,24 +111,36 @@ def test_two_jobs_share_a_crawl_to_its_end(
     assert "Traceback" not in scrapyd.said
 
 
+def hold_leases(scrapyd: ScrapydServer, web: Web, redis: RedisServer, name: str) -> str:
+    """Schedule a job on slow pages, and return its id as soon as it works on them."""
+    urls = [f"http://{SLOW}/20/{name}-{number}.html" for number in range(PAGES)]
+    for url in urls:
+        web.page(url, article_html(next(numbers)), delay=0.5)
+    seen = len(web.seen(SLOW))
+    job = scrapyd.schedule(urls=",".join(urls), mode="continuous")
+    with closing(RedisFrontier(redis.url)) as frontier:
+        wait_for(lambda: len(web.seen(SLOW)) > seen and frontier.owners(), "nothing was leased")
+    return job
+
+
+def check_clean_stop(log: str, redis: RedisServer) -> None:
+    with closing(RedisFrontier(redis.url)) as frontier:
+        assert frontier.owners() == []
+    assert "Spider closed (shutdown)" in log
+    assert "ERROR" not in log
+
+
 def test_a_cancelled_job_hands_its_leases_back(
     scrapyd: ScrapydServer, web: Web, redis: RedisServer, mongo: str
 ) -> None:
-    urls = [f"http://{SLOW}/20/{number}.html" for number in range(PAGES)]
-    for number, url in enumerate(urls):
-        web.page(url, article_html(number), delay=0.5)
-    job = scrapyd.schedule(urls=",".join(urls), mode="continuous")
-    with closing(RedisFrontier(redis.url)) as frontier:
-        wait_for(lambda: web.seen(SLOW) and frontier.owners(), "nothing was leased")
-        assert scrapyd.ask("cancel.json", [("project", "newsbot"), ("job", job)])["prevstate"] == "running"
-        log = scrapyd.finish(job)
-        assert frontier.owners() == []
-        assert 0 < frontier.counts()["pending"] < PAGES
-    assert "Spider closed (shutdown)" in log
-    assert "ERROR" not in log
+    job = hold_leases(scrapyd, web, redis, "cancelled")
+    assert scrapyd.ask("cancel.json", [("project", "newsbot"), ("job", job)])["prevstate"] == "running"
+    check_clean_stop(scrapyd.finish(job), redis)
+    pending = counted(redis)["pending"]
+    assert 0 < pending < PAGES
     with closing(MongoStorage(mongo)) as storage:
         kept = [article for article in storage.iter_articles() if article.source == SLOW]
-    assert len(kept) == PAGES - counted(redis)["pending"]
+    assert len(kept) == PAGES - pending
 
 
 def counted(redis: RedisServer) -> dict[str, int]:
@@ -191,3 +153,15 @@ def test_a_wrong_argument_is_one_line_in_the_log_of_scrapyd(scrapyd: ScrapydServ
     assert "sites=lenta.ur: no rule for it" in scrapyd.said
     assert "did you mean 'lenta.ru'?" in scrapyd.said
     assert "Traceback" not in scrapyd.said
+
+
+def test_jobs_stop_cleanly_when_all_processes_of_the_unit_are_told_to(
+    scrapyd: ScrapydServer, web: Web, redis: RedisServer
+) -> None:
+    job = hold_leases(scrapyd, web, redis, "with-scrapyd")
+    processes = scrapyd.processes()
+    assert len(processes) == 2
+    for process in processes:  # as KillMode=control-group does
+        os.kill(process, signal.SIGTERM)
+    wait_for(lambda: "Spider closed" in scrapyd.log(job), "the job does not stop")
+    check_clean_stop(scrapyd.log(job), redis)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
 
@@ -51,6 +52,10 @@ class Summary:
 
     def spider_closed(self, spider: Spider, reason: str) -> None:
         """Print the summary."""
+        with suppress(BrokenPipeError):  # who read our output has gone: scrapyd, a pager
+            self._print(spider, reason)
+
+    def _print(self, spider: Spider, reason: str) -> None:
         stats = self._stats.get_stats()
         console = make_console(sys.stderr)
         rows = site_rows(stats)
