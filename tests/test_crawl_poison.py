@@ -90,7 +90,8 @@ def test_what_kills_workers_is_set_aside_and_nothing_else(world: World, redis_ur
         assert crawl.code == -signal.SIGKILL, crawl.err
         with frontier_of(world, redis_url) as frontier:
             in_flight.append(frontier.counts()["leased"])
-    assert min(in_flight) > 1, "the page was alone: this test shows nothing"
+    # the third time it may be alone: of suspects those that lost fewer leases went first
+    assert min(in_flight[:2]) > 1, "the page was alone: this test shows nothing"
     assert in_flight[0] == FLYING
 
     crawl = world.crawl(*arguments, REDIS_URL=redis_url)
