@@ -1,4 +1,5 @@
-"""One frontier (with a clock that the test moves) and one near-duplicate index for each backend."""
+"""One frontier (with a clock that the test moves), one near-duplicate index and one place of a storage for
+each backend."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ import pytest
 
 from newsbot.dedup.index import NearIndex
 from newsbot.frontier.base import Frontier
-from tests.contracts import index_backends
+from tests.contracts import index_backends, storage_backends
 from tests.contracts.frontier_backends import BACKENDS, FakeClock, FrontierPlace
 
 
@@ -40,3 +41,13 @@ def index(index_place: index_backends.IndexPlace) -> Iterator[NearIndex]:
     opened = index_place.open()
     yield opened
     opened.close()
+
+
+@pytest.fixture(params=sorted(storage_backends.BACKENDS))
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> storage_backends.Place:
+    """Where a storage keeps its data, empty."""
+    if request.param == "sqlite":
+        return storage_backends.Place("sqlite", tmp_path)
+    uri = request.getfixturevalue("mongo_uri")
+    storage_backends.empty_mongo(uri)
+    return storage_backends.Place(request.param, tmp_path, uri)

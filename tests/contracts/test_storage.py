@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from multiprocessing.synchronize import Barrier
-from pathlib import Path
 
 import pytest
 
@@ -23,17 +22,8 @@ from newsbot.storage.base import (
     Stored,
     Verdict,
 )
-from tests.contracts.storage_backends import BACKENDS, Place, empty_mongo
+from tests.contracts.storage_backends import Place
 from tests.contracts.storage_samples import NOON, make_article, make_page
-
-
-@pytest.fixture(params=sorted(BACKENDS))
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
-    if request.param == "sqlite":
-        return Place("sqlite", tmp_path)
-    uri = request.getfixturevalue("mongo_uri")
-    empty_mongo(uri)
-    return Place(request.param, tmp_path, uri)
 
 
 @pytest.fixture

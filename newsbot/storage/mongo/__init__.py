@@ -14,12 +14,13 @@ from typing import TypeVar
 
 from newsbot.items import Article, Kind, PageRecord
 from newsbot.storage.base import ArticleFilter, Hit, SiteRecord, SourceRecord, Stored, Story
-from newsbot.storage.mongo import articles, discovery, search, sources, store, stories
+from newsbot.storage.mongo import articles, discovery, results, search, sources, store, stories
 from newsbot.storage.mongo import pages as page_collection
 from newsbot.storage.mongo.connection import Collections, connect
 from newsbot.storage.mongo.faults import readable_errors
 from newsbot.storage.mongo.schema import prepare
 from newsbot.storage.mongo.transaction import transact
+from newsbot.storage.results import SearchResult, SearchSummary
 
 __all__ = ["MongoStorage"]
 
@@ -27,7 +28,7 @@ _Record = TypeVar("_Record")
 
 
 class MongoStorage:
-    """:class:`newsbot.storage.base.Storage` in MongoDB; what each method does is said there."""
+    """:class:`newsbot.storage.base.Storage` and :class:`newsbot.storage.results.SearchResults` in MongoDB."""
 
     def __init__(self, uri: str, *, database: str | None = None) -> None:
         """Open the database that ``database`` or else the URI names (``newsbot`` if neither does).
@@ -139,6 +140,28 @@ class MongoStorage:
         """See :meth:`newsbot.storage.base.Storage.sites`."""
         with self._readable() as database:
             return sources.sites(database)
+
+    # --- what searches over pages found
+    def save_results(self, found: Sequence[SearchResult]) -> None:
+        """See :meth:`newsbot.storage.results.SearchResults.save_results`."""
+        with self._readable() as database:
+            results.save_results(database, found)
+
+    def results(
+        self, search: str, *, text: str | None = None, source: str | None = None
+    ) -> Iterator[SearchResult]:
+        """See :meth:`newsbot.storage.results.SearchResults.results`."""
+        return self._streamed(results.result_batches(self._place.database, search, text, source))
+
+    def searches(self) -> list[SearchSummary]:
+        """See :meth:`newsbot.storage.results.SearchResults.searches`."""
+        with self._readable() as database:
+            return results.searches(database, patience=self._place.patience)
+
+    def forget_search(self, search: str) -> int:
+        """See :meth:`newsbot.storage.results.SearchResults.forget_search`."""
+        with self._readable() as database:
+            return results.forget_search(database, search)
 
     def close(self) -> None:
         """See :meth:`newsbot.storage.base.Storage.close`."""

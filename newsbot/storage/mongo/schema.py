@@ -16,6 +16,7 @@ ranges of it, so that the versions of an article lie together). docs/scaling.md 
 | words | fingerprint | title and text of an article as stems (see search.py) |
 | sources | URL | a feed, sitemap or section front |
 | sites | domain | counters of a site |
+| search_results | search, text, fingerprint | what a search found of a text on a page (see results.py) |
 """
 
 from __future__ import annotations
@@ -91,7 +92,18 @@ def _index_due_pages(database: Collections) -> None:
     database["pages"].create_indexes([due])
 
 
-MIGRATIONS: tuple[Callable[[Collections], None], ...] = (_make_first, _index_due_pages)
+def _make_search_results(database: Collections) -> None:
+    """Streaming the results of a search, of one text or of one site."""
+    _make(database, "search_results")
+    of_search = IndexModel([("search", ASCENDING), ("_id", ASCENDING)])
+    database["search_results"].create_indexes([of_search])
+
+
+MIGRATIONS: tuple[Callable[[Collections], None], ...] = (
+    _make_first,
+    _index_due_pages,
+    _make_search_results,
+)
 """``MIGRATIONS[n]`` leads from version n to n + 1. Never change one that was released: add the next.
 
 Each may run twice, and in several workers at once, which all start at the same moment.
@@ -140,7 +152,8 @@ def _version(database: Collections) -> int | None:
 def _refuse_foreign(place: Place) -> None:
     """Another program's collections of the same names are left alone."""
     database = place.database
-    taken = [name for name in _FIRST if database[name].find_one({}, {"_id": 1}) is not None]
+    names = (*_FIRST, "search_results")
+    taken = [name for name in names if database[name].find_one({}, {"_id": 1}) is not None]
     if taken and _version(database) is None:  # else another worker made them meanwhile, and wrote
         raise SchemaError(
             f"{place.name}: holds data of another program ({', '.join(taken)}); name another database in "

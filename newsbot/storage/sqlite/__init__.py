@@ -16,7 +16,8 @@ from typing import TypeVar
 from newsbot.items import Article, Kind, PageRecord
 from newsbot.sqlitefile import open_database, readable_errors, transaction
 from newsbot.storage.base import ArticleFilter, Hit, SiteRecord, SourceRecord, Stored, Story
-from newsbot.storage.sqlite import articles, search, sources, store, stories
+from newsbot.storage.results import SearchResult, SearchSummary
+from newsbot.storage.sqlite import articles, results, search, sources, store, stories
 from newsbot.storage.sqlite import pages as page_table
 from newsbot.storage.sqlite.schema import MIGRATIONS
 
@@ -26,7 +27,7 @@ _Record = TypeVar("_Record")
 
 
 class SqliteStorage:
-    """:class:`newsbot.storage.base.Storage` in one file; what each method does is said there."""
+    """:class:`newsbot.storage.base.Storage`, and what searches found, in one file."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -127,6 +128,28 @@ class SqliteStorage:
         """See :meth:`newsbot.storage.base.Storage.sites`."""
         with self._reading() as database:
             return sources.sites(database)
+
+    # --- what searches over pages found
+    def save_results(self, found: Sequence[SearchResult]) -> None:
+        """See :meth:`newsbot.storage.results.SearchResults.save_results`."""
+        with self._writing() as database:
+            results.save_results(database, found)
+
+    def results(
+        self, search: str, *, text: str | None = None, source: str | None = None
+    ) -> Iterator[SearchResult]:
+        """See :meth:`newsbot.storage.results.SearchResults.results`."""
+        return self._streamed(results.result_batches(self._database, search, text, source))
+
+    def searches(self) -> list[SearchSummary]:
+        """See :meth:`newsbot.storage.results.SearchResults.searches`."""
+        with self._reading() as database:
+            return results.searches(database)
+
+    def forget_search(self, search: str) -> int:
+        """See :meth:`newsbot.storage.results.SearchResults.forget_search`."""
+        with self._writing() as database:
+            return results.forget_search(database, search)
 
     def close(self) -> None:
         """See :meth:`newsbot.storage.base.Storage.close`."""

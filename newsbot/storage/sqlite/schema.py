@@ -125,5 +125,22 @@ MIGRATIONS = (
     -- What is due next, for a frontier that keeps only what is due soon.
     CREATE INDEX page_by_due ON page (next_due) WHERE next_due IS NOT NULL;
     """,
+    """
+    -- What searches over pages found. The index holds that no text of a search has a page twice, and streams
+    -- a search.
+    CREATE TABLE search_result (
+        id          INTEGER PRIMARY KEY,
+        search      TEXT NOT NULL,
+        text        TEXT NOT NULL,
+        fingerprint BLOB NOT NULL,     -- of the page
+        url         TEXT NOT NULL,
+        source      TEXT NOT NULL,
+        regex       INTEGER NOT NULL,
+        looked_at   REAL NOT NULL,
+        hits        INTEGER NOT NULL,
+        positions   TEXT NOT NULL      -- JSON list
+    );
+    CREATE UNIQUE INDEX search_result_by_page ON search_result (search, text, fingerprint);
+    """,
 )
 """``MIGRATIONS[n]`` leads from version n to n + 1. Never change one that was released: add the next."""

@@ -1,0 +1,164 @@
+"""What every storage keeps to: :mod:`newsbot.storage.results`, sentence by sentence."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Iterator
+from dataclasses import replace
+from multiprocessing.synchronize import Barrier
+from typing import Any
+
+import pytest
+
+from newsbot.storage.base import Storage
+from newsbot.storage.results import (
+    MAX_CONTEXT,
+    MAX_POSITIONS,
+    Position,
+    SearchResult,
+    SearchResults,
+    SearchSummary,
+)
+from tests.contracts.storage_backends import Place
+
+HERE = Position(start=120, end=125, line=4, before="у моста ", found="через", after=" реку")
+
+
+@pytest.fixture
+def found(place: Place) -> Iterator[SearchResults]:
+    storage = place.open()
+    yield both(storage)
+    storage.close()
+
+
+def both(storage: Storage) -> SearchResults:
+    assert isinstance(storage, SearchResults)
+    return storage
+
+
+def result(path: str = "a", text: str = "через", **fields: Any) -> SearchResult:
+    given: dict[str, Any] = {
+        "search": "bridges",
+        "text": text,
+        "url": f"https://example.org/{path}",
+        "source": "example.org",
+        "looked_at": 100.5,
+        "positions": (HERE,),
+        "hits": 1,
+    }
+    return SearchResult(**given | fields)
+
+
+def kept(found: SearchResults, search: str = "bridges", **which: str) -> list[SearchResult]:
+    return sorted(found.results(search, **which), key=lambda one: (one.url, one.text))
+
+
+def test_a_result_comes_back_whole(found: SearchResults) -> None:
+    one = result(regex=True, positions=(HERE, replace(HERE, start=300, end=305, line=9)), hits=2)
+    found.save_results([one])
+    assert kept(found) == [one]
+    assert kept(found, "другой") == []
+    found.save_results([])
+
+
+def test_saving_twice_is_saving_once_and_the_later_look_wins(found: SearchResults) -> None:
+    found.save_results([result(), result()])
+    found.save_results([result()])
+    later = result(looked_at=200.0, positions=(replace(HERE, start=7, end=12, line=1),))
+    found.save_results([later])
+    found.save_results([result(), result("b")])
+    assert kept(found) == [later, result("b")]
+
+
+def test_one_page_may_be_named_in_several_ways(found: SearchResults) -> None:
+    found.save_results([result(url="https://example.org/a")])
+    again = result(url="http://www.example.org/a", looked_at=101.0)
+    found.save_results([again])
+    assert kept(found) == [again]
+
+
+def test_a_text_that_is_gone_from_the_page_goes(found: SearchResults) -> None:
+    found.save_results([result(), result("b")])
+    found.save_results([result(looked_at=99.0, positions=(), hits=0)])
+    assert len(kept(found)) == 2, "an earlier look knows less"
+    found.save_results([result(looked_at=101.0, positions=(), hits=0)])
+    found.save_results([result("never", positions=(), hits=0)])
+    assert kept(found) == [result("b")]
+
+
+def test_several_texts_searches_and_sites_are_told_apart(found: SearchResults) -> None:
+    other_site = result(url="https://other.org/a", source="other.org")
+    other_text = result(text="мост")
+    other_search = result(search="rivers")
+    found.save_results([result(), other_text, other_site, other_search])
+    assert kept(found) == [other_text, result(), other_site]
+    assert kept(found, text="мост") == [other_text]
+    assert kept(found, source="other.org") == [other_site]
+    assert kept(found, text="мост", source="other.org") == []
+    assert kept(found, "rivers") == [other_search]
+
+
+def test_what_is_kept_has_bounds_and_all_hits_are_counted(found: SearchResults) -> None:
+    long = replace(HERE, before="б" * 999 + "!", found="н" * 999, after="?" + "п" * 999)
+    found.save_results([result(positions=(long,) * (MAX_POSITIONS + 5), hits=0)])
+    (one,) = kept(found)
+    assert (len(one.positions), one.hits) == (MAX_POSITIONS, MAX_POSITIONS + 5)
+    first = one.positions[0]
+    assert (len(first.before), len(first.found), len(first.after)) == (MAX_CONTEXT,) * 3
+    assert (first.before[-1], first.after[0]) == ("!", "?")
+
+
+def test_what_sites_write_is_kept_or_made_harmless(found: SearchResults) -> None:
+    odd = replace(HERE, before="zero \0 and half \ud83d ", found="$where {a.b}", after="\n")
+    found.save_results([result(text="a.b$\0\ud83d", positions=(odd,))])
+    (one,) = kept(found, text="a.b$\0\ud83d")
+    assert one.text == "a.b$\0?"
+    assert one.positions[0] == replace(odd, before="zero \0 and half ? ")
+
+
+def test_a_stream_of_results_survives_writing(found: SearchResults) -> None:
+    found.save_results([result(str(n)) for n in range(450)])
+    seen = []
+    for one in found.results("bridges"):
+        seen.append(one.url)
+        if len(seen) % 100 == 1:
+            found.save_results([replace(one, looked_at=500.0)])
+    assert len(seen) == len(set(seen)) == 450
+
+
+def test_searches_are_listed_and_forgotten(found: SearchResults) -> None:
+    found.save_results([result(hits=3), result(text="мост", looked_at=90.0), result("b")])
+    found.save_results([result(search="rivers", looked_at=300.0)])
+    assert found.searches() == [
+        SearchSummary(search="rivers", pages=1, hits=1, first=300.0, last=300.0),
+        SearchSummary(search="bridges", pages=2, hits=5, first=90.0, last=100.5),
+    ]
+    assert found.forget_search("bridges") == 3
+    assert found.forget_search("bridges") == 0
+    assert kept(found) == []
+    assert [one.search for one in found.searches()] == ["rivers"]
+
+
+def _save_at_once(place: Place, barrier: Barrier, number: int) -> None:
+    storage = place.open()
+    try:
+        for turn in range(20):
+            barrier.wait(60)
+            both(storage).save_results([result(str(turn), looked_at=float(number), hits=number)])
+    finally:
+        storage.close()
+
+
+def test_processes_that_meet_one_page_keep_it_once_and_the_latest(place: Place) -> None:
+    place.open().close()
+    context = multiprocessing.get_context("spawn")
+    barrier = context.Barrier(3)
+    workers = [context.Process(target=_save_at_once, args=(place, barrier, n)) for n in (1, 2, 3)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join(120)
+    assert [worker.exitcode for worker in workers] == [0, 0, 0]
+    storage = place.open()
+    assert [(one.looked_at, one.hits) for one in both(storage).results("bridges")] == [(3.0, 3)] * 20
+    storage.close()

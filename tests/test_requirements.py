@@ -1,0 +1,72 @@
+"""What the code imports is named in the requirements, with bounds, and has a reason."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+REASONS = re.findall(
+    r"^\| ([^|]+) \|", (ROOT / "docs/decisions.md").read_text(encoding="utf-8"), re.MULTILINE
+)
+
+
+def named(file: str) -> dict[str, str]:
+    """Return the requirements of a file: name in lower case with dashes, and what follows it."""
+    lines = (ROOT / file).read_text(encoding="utf-8").splitlines()
+    found = [re.match(r"([A-Za-z0-9._-]+)([^#;]*)", line) for line in lines if line[:1] not in ("#", "-", "")]
+    return {plain(one[1]): one[2].strip() for one in found if one is not None}
+
+
+def plain(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def imports(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module
+
+
+def third_party(folder: str) -> dict[str, str]:
+    """Return the top packages that the files of a folder import, each with one file that does."""
+    found: dict[str, str] = {}
+    for file in sorted((ROOT / folder).rglob("*.py")):
+        for module in imports(ast.parse(file.read_text(encoding="utf-8"))):
+            found.setdefault(module.partition(".")[0], str(file.relative_to(ROOT)))
+    ours = {*sys.stdlib_module_names, "newsbot", "tests", "benchmarks"}
+    return {top: file for top, file in found.items() if top not in ours}
+
+
+OPTIONAL = {"pyarrow"}
+"""Imported where it is needed only, with a message that says how to install it."""
+
+
+@pytest.mark.parametrize("folder", ["newsbot", "tests", "benchmarks"])
+def test_each_import_is_a_requirement(folder: str) -> None:
+    wanted = named("requirements.txt")
+    if folder != "newsbot":
+        wanted |= named("requirements-dev.txt")
+    distributions = packages_distributions()
+    missing = {
+        top: file
+        for top, file in third_party(folder).items()
+        if top not in OPTIONAL and not {plain(name) for name in distributions.get(top, [top])} & wanted.keys()
+    }
+    assert missing == {}
+    assert named("requirements-dev.txt").keys() >= OPTIONAL
+
+
+def test_each_requirement_of_the_program_has_bounds_and_a_reason() -> None:
+    reasons = {plain(name) for names in REASONS for name in names.split(", ")}
+    for name, bounds in named("requirements.txt").items():
+        assert re.fullmatch(r">=[0-9.]+,<[0-9.]+", bounds), f"{name}{bounds}"
+        assert name in reasons, f"docs/decisions.md has no line for {name}"
