@@ -65,14 +65,17 @@ def open_frontier(settings: SettingsLike, clock: Clock = system_clock) -> Fronti
     return RedisFrontier(settings, keep_within=REDIS_KEEPS, clock=None if clock is system_clock else clock)
 
 
-def open_storage(settings: SettingsLike) -> Storage:
-    """Open the storage. Raises :class:`newsbot.errors.DataError`."""
+def open_storage(settings: SettingsLike, *, hurried: bool = False) -> Storage:
+    """Open the storage. Raises :class:`newsbot.errors.DataError`.
+
+    ``hurried``: a server gets a few seconds for each answer, not the time of a long search.
+    """
     uri = settings.get("MONGO_URI")
     if not uri:
         return SqliteStorage(data_file(settings))
     from newsbot.storage.mongo import MongoStorage  # noqa: PLC0415  (who has no server need not wait for pymongo)
 
-    return MongoStorage(uri)
+    return MongoStorage(uri, hurried=hurried)
 
 
 def open_index(settings: SettingsLike) -> NearIndex:
@@ -82,3 +85,15 @@ def open_index(settings: SettingsLike) -> NearIndex:
     from newsbot.dedup.redis import RedisIndex  # noqa: PLC0415  (as for storage)
 
     return RedisIndex(settings)
+
+
+def place_of(backend: Frontier | Storage | NearIndex) -> str:
+    """Return a word for the server or file that a backend keeps its data in."""
+    if is_local(backend):
+        return "data file"
+    return "MongoDB" if ".mongo" in type(backend).__module__ else "Redis"
+
+
+def is_local(backend: Frontier | Storage | NearIndex) -> bool:
+    """Return True for the embedded file."""
+    return isinstance(backend, SqliteFrontier | SqliteStorage | SqliteIndex)

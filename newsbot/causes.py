@@ -13,6 +13,8 @@ from scrapy.exceptions import (
     UnsupportedURLSchemeError,
 )
 
+from newsbot.errors import DataError
+
 
 class Ignored(IgnoreRequest):
     """A request that newsbot itself decided not to make, or whose answer it does not want."""
@@ -45,6 +47,8 @@ def cause_of(error: BaseException) -> str:
     """Return the token for an exception that a download ended with."""
     if isinstance(error, Ignored):
         return error.cause
+    if isinstance(error, DataError):
+        return "ours"  # whatever its words: no fault of the host
     for kind, cause in _BY_TYPE:
         if isinstance(error, kind):
             return cause

@@ -11,6 +11,7 @@ from datetime import datetime
 from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
+from typing import cast
 from weakref import WeakKeyDictionary
 
 from scrapy.crawler import Crawler
@@ -20,8 +21,9 @@ from scrapy.statscollectors import StatsCollector
 from newsbot import backends
 from newsbot.clock import Clock, system_clock, utc
 from newsbot.dedup.index import NearIndex
-from newsbot.errors import ArgumentError
+from newsbot.errors import ArgumentError, DataError
 from newsbot.frontier.base import Frontier, LeanFrontier
+from newsbot.outage import Guarded, Outage
 from newsbot.owners import owner_name
 from newsbot.refill import Refill
 from newsbot.rules import RuleSet
@@ -38,7 +40,11 @@ _states: WeakKeyDictionary[Crawler, CrawlState] = WeakKeyDictionary()
 
 
 class CrawlState:
-    """One crawl's shared state. Backends are open between :meth:`open` and :meth:`close`."""
+    """One crawl's shared state. Backends are open between :meth:`open` and :meth:`close`.
+
+    While a server or the file is away they raise :class:`newsbot.errors.DataError` at once, see
+    :mod:`newsbot.outage`.
+    """
 
     frontier: Frontier
     storage: Storage
@@ -50,6 +56,9 @@ class CrawlState:
         self.arguments = arguments
         self.clock: Clock = system_clock
         self.started = self.clock()
+        self.outage = Outage()
+        self.rests: dict[str, float] = {}
+        """Hosts that must rest, until when, and that the frontier could not be told of yet."""
         self.owner = owner_name(self.started)
         self.rules: RuleSet = backends.open_rules(settings)
         self.limited: set[str] = set()
@@ -94,17 +103,35 @@ class CrawlState:
         with ExitStack() as opened:
             if self._throwaway is not None:
                 opened.callback(self._throwaway.cleanup)
-            self.frontier = backends.open_frontier(settings, self.clock)
-            opened.callback(self.frontier.close)
-            self.storage = backends.open_storage(settings)
-            opened.callback(self.storage.close)
-            self.index = backends.open_index(settings)
+            frontier = backends.open_frontier(settings, self.clock)
+            opened.callback(frontier.close)
+            storage = backends.open_storage(settings, hurried=True)
+            opened.callback(storage.close)
+            index = backends.open_index(settings)
+            opened.callback(index.close)
+            self.use(frontier, storage, index)
             opened.pop_all()  # all are open: they stay so until close()
-        if isinstance(self.frontier, LeanFrontier):
-            self.refill = Refill(self.frontier, self.storage, self.owner, self.clock)
+        self.refill_anew()
         self.with_sources = {
             record.source for record in self.storage.sources() if record.kind in ("feed", "sitemap")
         } | {rule.domain for rule in self.rules if rule.feeds or rule.sitemaps}
+
+    def use(self, frontier: Frontier, storage: Storage, index: NearIndex) -> None:
+        """Work with these backends, each behind the outage."""
+        self.bare_frontier = frontier
+        """For the first call after an outage only."""
+        self.frontier = cast("Frontier", self._guarded("frontier", frontier))
+        self.storage = cast("Storage", self._guarded("storage", storage))
+        self.index = cast("NearIndex", self._guarded("index", index))
+
+    def _guarded(self, name: str, part: Frontier | Storage | NearIndex) -> Guarded:
+        local = backends.is_local(part)
+        return Guarded(part, name, backends.place_of(part), self.outage, local=local)
+
+    def refill_anew(self) -> None:
+        """Let a frontier that keeps only what is due soon be filled, as far as it is not."""
+        if isinstance(self.bare_frontier, LeanFrontier):
+            self.refill = Refill(cast("LeanFrontier", self.frontier), self.storage, self.owner, self.clock)
 
     def close(self) -> None:
         """Close the backends; a dry run's data go away."""
@@ -162,6 +189,21 @@ class CrawlState:
         """Seconds between two requests to ``host``: its rule's, or more if its robots.txt asks for it."""
         return max(self.rules.for_url(f"http://{host}/").delay, self.crawl_delays.get(host, 0.0))
 
+    def rest(self, host: str, seconds: float) -> None:
+        """Let a host rest for all workers; they are told later if the frontier is away."""
+        try:
+            self.frontier.back_off(host, seconds)
+        except DataError:
+            if len(self.rests) < MAX_HOSTS:
+                self.rests[host] = max(self.rests.get(host, 0.0), self.clock() + seconds)
+
+    def tell_rests(self) -> None:
+        """Tell the frontier what it could not be told. Raises :class:`newsbot.errors.DataError`."""
+        for host, until in list(self.rests.items()):
+            if until > self.clock():
+                self.frontier.back_off(host, until - self.clock())
+            del self.rests[host]
+
     def _domain_of(self, host: str) -> str:
         return self.rules.for_url(f"http://{host}/").domain
 
@@ -184,6 +226,8 @@ class CrawlState:
     def write_books(self) -> None:
         """Bring what is kept of each site, and the size of the queue, up to date."""
         self.books.write(self.storage, self.stats.get_stats())
+        if self.outage.count:
+            self.stats.set_value("newsbot/outages", self.outage.count)
         counts = self.frontier.counts()
         for name in ("pending", "aside"):
             self.stats.set_value(f"newsbot/queue/{name}", counts[name])

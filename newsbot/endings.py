@@ -6,8 +6,8 @@ One fault of ours must never stop the others: what cannot be settled is handed b
 from __future__ import annotations
 
 import logging
-from collections import Counter, deque
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Iterator
 from typing import Any
 
 from scrapy import signals
@@ -15,7 +15,8 @@ from scrapy.crawler import Crawler
 from scrapy.http import Response
 
 from newsbot.crawlstate import CrawlState
-from newsbot.errors import DataError
+from newsbot.errors import DataError, RecordRefused
+from newsbot.frontier.base import Lease
 from newsbot.settlement import settle
 from newsbot.visit import META_KEY, Visit
 
@@ -28,13 +29,12 @@ REST = 60.0
 
 
 class Endings:
-    """``data_failed`` is told each fault of the data; the visits then stay until :meth:`settle` succeeds."""
+    """While the data are away visits stay here, until :meth:`settle` succeeds."""
 
-    def __init__(self, crawler: Crawler, state: CrawlState, data_failed: Callable[[DataError], None]) -> None:
+    def __init__(self, crawler: Crawler, state: CrawlState) -> None:
         self._state = state
-        self._data_failed = data_failed
         self._unsettled: deque[Visit] = deque()
-        self._held: Counter[str] = Counter()
+        self._held: list[Lease] = []
         crawler.signals.connect(self._item_scraped, signals.item_scraped)
         crawler.signals.connect(self._item_dropped, signals.item_dropped)
         crawler.signals.connect(self._item_error, signals.item_error)
@@ -47,7 +47,12 @@ class Endings:
     @property
     def held(self) -> int:
         """Leases of visits that stopped at a limit, on hosts of this crawl: ours until the crawl closes."""
-        return sum(number for host, number in self._held.items() if self._state.accepts(host))
+        return sum(self._state.accepts(lease.entry.host) for lease in self._held)
+
+    def leases(self) -> Iterator[Lease]:
+        """Yield the leases of visits that are not settled, or that stopped at a limit."""
+        yield from (visit.lease for visit in self._unsettled)
+        yield from self._held
 
     def add(self, visit: Visit) -> None:
         """Take a visit whose request is finished."""
@@ -61,18 +66,24 @@ class Endings:
                 self._settle(visit)
             self._unsettled.popleft()
             if visit.hand_back:
-                self._held[visit.lease.entry.host] += 1
+                self._held.append(visit.lease)
 
     def _settle(self, visit: Visit) -> None:
         try:
             settle(self._state, visit)
+        except RecordRefused as error:
+            logger.error("cannot settle url=%s: %s", visit.lease.entry.url, error)
+            self._give_up(visit)
         except DataError:
             raise
         except Exception:  # whatever it is: it must not keep the visits behind it from their end
             logger.exception("cannot settle url=%s", visit.lease.entry.url)
-            self._state.count("errors/settlement")
-            aside = visit.lease.attempts + 1 >= MAX_ATTEMPTS
-            self._state.frontier.nack(visit.lease, delay=REST, aside=aside)
+            self._give_up(visit)
+
+    def _give_up(self, visit: Visit) -> None:
+        self._state.count("errors/settlement")
+        aside = visit.lease.attempts + 1 >= MAX_ATTEMPTS
+        self._state.frontier.nack(visit.lease, delay=REST, aside=aside)
 
     # --- what is said of a visit on its way
     @staticmethod
@@ -100,8 +111,10 @@ class Endings:
 
     def _our_fault(self, response: Any, failure: Any) -> None:
         visit = self._visit_of(response)
-        if visit is not None:
-            visit.failed = f"{failure.type.__name__}: {failure.value}"[:300]
-            visit.note(self._state.clock(), "fault", error=visit.failed)
-        if isinstance(failure.value, DataError):
-            self._data_failed(failure.value)
+        if visit is None:
+            return
+        if isinstance(failure.value, DataError) and not isinstance(failure.value, RecordRefused):
+            visit.given_back = True
+            return
+        visit.failed = f"{failure.type.__name__}: {failure.value}"[:300]
+        visit.note(self._state.clock(), "fault", error=visit.failed)

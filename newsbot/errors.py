@@ -9,6 +9,7 @@
     │   └── DataError             the place where data are kept
     │       ├── DataUnavailable   cannot be opened, locked, server away: wait and try again
     │       ├── DataFull          disk or quota exhausted
+    │       ├── RecordRefused     this one record cannot be kept, others can
     │       └── SchemaError       written by a newer newsbot, or no newsbot file at all
     └── NotAnArticle              a page that holds no article (``reason`` says why)
 """
@@ -63,6 +64,10 @@ class DataUnavailable(DataError):
 
 class DataFull(DataError):
     """There is no room left to write."""
+
+
+class RecordRefused(DataError):
+    """One record cannot be kept as it is (too large, no number); the place itself is well."""
 
 
 class SchemaError(DataError):

@@ -10,7 +10,7 @@ from scrapy.logformatter import LogFormatter, LogFormatterResult
 from scrapy.spiders import Spider
 from twisted.python.failure import Failure
 
-from newsbot.errors import DataError
+from newsbot.errors import DataError, RecordRefused
 
 
 class QuietLogFormatter(LogFormatter):
@@ -31,7 +31,9 @@ class QuietLogFormatter(LogFormatter):
     ) -> LogFormatterResult:
         """Log an article that could not be processed."""
         line = _line("failed url=%(url)s error=%(reason)s", item, reason=str(exception))
-        # the scheduler says once what is wrong with the data; all else is a bug and shows its traceback
+        if isinstance(exception, RecordRefused):
+            return {**line, "level": logging.WARNING}
+        # the outage says once what is wrong with the data; all else is a bug and shows its traceback
         return {**line, "level": logging.DEBUG if isinstance(exception, DataError) else logging.ERROR}
 
 

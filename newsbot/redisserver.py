@@ -96,12 +96,24 @@ class Script:
         self.text = text
         self._digest = sha1(text.encode(), usedforsecurity=False).hexdigest()
 
-    def run(self, client: redis.Redis, keys: Sequence[bytes | str], arguments: Sequence[Argument]) -> Any:
-        """Run it, in one round trip. Raises the client's errors (:func:`readable_errors` reads them)."""
+    def run(
+        self,
+        client: redis.Redis,
+        keys: Sequence[bytes | str],
+        arguments: Sequence[Argument],
+        *,
+        forgotten: Callable[[], None] | None = None,
+    ) -> Any:
+        """Run it, in one round trip. Raises the client's errors (:func:`readable_errors` reads them).
+
+        ``forgotten`` is called before a server that does not know the script gets it: it may be new.
+        """
         command: Callable[..., Any] = client.evalsha
         try:
             return command(self._digest, len(keys), *keys, *arguments)
         except redis.exceptions.NoScriptError:
+            if forgotten is not None:
+                forgotten()
             return client.eval(self.text, len(keys), *keys, *arguments)
 
 

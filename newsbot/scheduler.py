@@ -6,6 +6,8 @@ redirect and ignore. That is private, so :meth:`FrontierScheduler.open` checks t
 
 Scrapy asks again only every 5 s after ``next_request()`` gave None; so it is woken when the frontier
 has something (or, because other programs add to it too, every :data:`LOOK_AGAIN` seconds).
+
+While the data are away nothing is leased; see :mod:`newsbot.outage`.
 """
 
 from __future__ import annotations
@@ -14,6 +16,8 @@ import asyncio
 import atexit
 import logging
 from collections import deque
+from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 from scrapy import Request
@@ -25,20 +29,19 @@ from scrapy.utils.asyncio import call_later, create_looping_call
 
 from newsbot.crawlstate import CrawlState
 from newsbot.endings import Endings
-from newsbot.errors import DataError, DataFull
+from newsbot.errors import DataError
 from newsbot.frontier.base import Lease, Outlook
-from newsbot.intake import queue_found
-from newsbot.items import Kind, Link, Where
+from newsbot.items import Kind
 from newsbot.owners import dead_owners
 from newsbot.recrawl import Outcome
+from newsbot.resumption import Resumption, queue_request
 from newsbot.urls import host_key
-from newsbot.visit import META_KEY, Found, Visit
+from newsbot.visit import META_KEY, Visit
 
 logger = logging.getLogger(__name__)
 
 LOOK_AGAIN = 1.0
 REFILL_EVERY = 0.1
-PAUSE_AFTER_FAULT = 5.0
 TAKEN = 0.02
 """Seconds until the next try when there is something that could not be had: another worker was quicker, or
 one suspect waits for another."""
@@ -58,11 +61,9 @@ class FrontierScheduler(BaseScheduler):
         """Requests whose lease is held: fresh from the frontier, or the next hop of a redirect."""
         self._hops: deque[tuple[float, Request]] = deque()
         """Next hops that wait for their host's turn."""
-        self._quiet_until = 0.0
         self._heartbeat: Any = None
         self._refilling: Any = None
         self._wake: Any = None
-        self._fault: str | None = None
         self._ending: asyncio.Future[None] | None = None
 
     @classmethod
@@ -85,7 +86,10 @@ class FrontierScheduler(BaseScheduler):
             raise CloseSpider("data_unavailable") from error
         atexit.register(self._hand_back)  # a second Ctrl-C ends the process without close()
         self._hook()
-        self.endings = Endings(self.crawler, self.state, self._pause)
+        self.endings = Endings(self.crawler, self.state)
+        self.resumption = Resumption(self.state, self._leases, self.lease_seconds)
+        self.state.outage.ending = lambda: self.slot.closing is not None
+        self.state.outage.give_up = self._end_of_disk
         self._heartbeat = create_looping_call(self._beat)
         self._heartbeat.start(self.lease_seconds / 4, now=False)
         if self.state.refill is not None:
@@ -120,38 +124,40 @@ class FrontierScheduler(BaseScheduler):
             self._wake.cancel()
         if not hasattr(self.state, "index"):
             return
-        try:
+        state = self.state
+        state.outage.try_now()
+        with suppress(DataError):  # what stays unsettled is handed back: it is fetched again
             self.endings.settle()
-            self.state.frontier.release(self.state.owner)
-            self.state.write_books()
-        except DataError as error:
-            if self._ending is None:
-                logger.error("%s", error)
         atexit.unregister(self._hand_back)
-        self.state.close()
+        self._hand_back()
+        with suppress(DataError):
+            state.write_books()
+        state.outage.close()
+        state.close()
 
     def _hand_back(self) -> None:
         """Let others have the leases of a crawl that is ended by force; what they were for is done again."""
         try:
             self.state.frontier.release(self.state.owner)
-        except DataError as error:
-            logger.warning("leases are not handed back, they end by their deadline: %s", error)
+        except DataError:  # the outage has told what is wrong
+            held = len({lease.entry.fingerprint for lease in self._leases()})
+            again = self.lease_seconds
+            logger.warning("leases=%d could not be handed back: free again in %.0f s", held, again)
 
     # --- Scrapy's questions
     def has_pending_requests(self) -> bool:
         """Return True while something is to be done in this crawl, by this worker or by another."""
-        if self._ready or self._hops or self.endings:
+        if self._ready or self._hops or self.endings or self.resumption:
             return True
         if self.state.arguments.mode == "continuous":
             return True
         refill = self.state.refill
         filling = refill is not None and not refill.covers(self.state.started)
-        if filling or self.state.clock() < self._quiet_until:
+        if filling or self.state.outage.wait > 0:
             return True
         try:
             outlook = self._outlook()
-        except DataError as error:
-            self._pause(error)
+        except DataError:
             return True
         if outlook.leased > self.endings.held:
             return True
@@ -164,19 +170,20 @@ class FrontierScheduler(BaseScheduler):
             visit.carrier = request
             self._hand_on(request, visit)
             return True
-        link = Link(url=request.url, where=Where.ARGUMENT, kind=request.meta.get("kind", Kind.ARTICLE))
-        new = queue_found(self.state, Found(links=(link,), referrer=None, depth=0, force=request.dont_filter))
-        return new > 0 or request.dont_filter
+        try:
+            return queue_request(self.state, request)
+        except DataError:
+            self.resumption.queue_later(request)
+            return True
 
     def next_request(self) -> Request | None:
         """Return the next request with its lease, or None: Scrapy is woken when there is one."""
         self._take_hops()
-        if not self._ready and self.state.clock() >= self._quiet_until:
-            try:
+        if not self._ready and not self.state.outage.wait:
+            with suppress(DataError):  # the outage has told it
+                self.resumption.catch_up()
                 self.endings.settle()
                 self._lease()
-            except DataError as error:
-                self._pause(error)
         if self._ready:
             return self._ready.popleft()
         self._wake_later()
@@ -187,10 +194,7 @@ class FrontierScheduler(BaseScheduler):
         host = host_key(request.url)
         delay = self.state.delay_of(host)
         if delay > 0:
-            try:
-                self.state.frontier.back_off(host, 2 * delay)
-            except DataError as error:  # the visit goes on, or its lease would be nobody's
-                self._pause(error)
+            self.state.rest(host, 2 * delay)
         self._hops.append((self.state.clock() + delay, request))
 
     def _take_hops(self) -> None:
@@ -223,18 +227,16 @@ class FrontierScheduler(BaseScheduler):
                 ttl=self.lease_seconds,
                 accept=self.state.accepting,
             )
-        self._recovered()
         self.state.count("frontier/leased", len(leases))
-        unusable = []
         for lease in leases:
             try:
                 self._ready.append(self._request(lease))
             except ValueError as error:  # no address for Scrapy, or for the rules as they are now
                 logger.warning("set aside url=%s: %s", lease.entry.url, error)
-                unusable.append(lease)
-        for lease in unusable:
-            self.state.count("errors/bad_url")
-            self.state.frontier.nack(lease, delay=0.0, aside=True)
+                self.state.count("errors/bad_url")
+                self.resumption.set_aside(lease)
+        if self.resumption:
+            self.resumption.catch_up()
 
     def _request(self, lease: Lease) -> Request:
         entry = lease.entry
@@ -254,19 +256,24 @@ class FrontierScheduler(BaseScheduler):
         return request
 
     def _beat(self) -> None:
-        try:
+        with suppress(DataError):
             self.state.frontier.extend(self.state.owner, self.lease_seconds)
+        with suppress(DataError):
             self.state.write_books()
-        except DataError as error:
-            self._pause(error)
+
+    def _leases(self) -> Iterator[Lease]:
+        """Yield what this worker works on."""
+        waiting = [request for _, request in self._hops]
+        for request in (*self._ready, *waiting, *self.slot.inprogress):
+            visit: Visit | None = request.meta.get(META_KEY)
+            if visit is not None:
+                yield visit.lease
+        yield from self.endings.leases()
 
     def _refill(self) -> None:
-        if self.state.refill is None or self.state.clock() < self._quiet_until:
-            return
-        try:
-            self.state.refill.step()
-        except DataError as error:
-            self._pause(error)
+        if self.state.refill is not None and not self.state.outage.wait:
+            with suppress(DataError):
+                self.state.refill.step()
 
     # --- the end of a visit
     def _finished(self, request: Request) -> None:
@@ -274,25 +281,20 @@ class FrontierScheduler(BaseScheduler):
         if visit is None or visit.carrier is not request:
             return  # robots.txt, or a hop that handed its visit on
         self.endings.add(visit)
-        if self.state.clock() < self._quiet_until:
-            return
-        try:
-            self.endings.settle()
-        except DataError as error:
-            self._pause(error)
+        if not self.state.outage.wait:
+            with suppress(DataError):
+                self.endings.settle()
 
     # --- waiting
     def _wake_later(self) -> None:
         if self._wake is not None:
             return
         now = self.state.clock()
-        wait = self._quiet_until - now
-        if wait <= 0:
-            try:
+        wait = self.state.outage.wait
+        if not wait:
+            next_at = None
+            with suppress(DataError):
                 next_at = self._outlook().next_at
-            except DataError as error:
-                self._pause(error)
-                next_at = None
             turns = [at for at, _ in self._hops]
             if next_at is not None:
                 turns.append(next_at if next_at > now else now + TAKEN)
@@ -303,20 +305,9 @@ class FrontierScheduler(BaseScheduler):
         self._wake = None
         self.slot.nextcall.schedule()
 
-    def _pause(self, error: DataError) -> None:
-        """Wait for the data to come back; say so once. A full disk ends the crawl: nothing can be kept."""
-        self._quiet_until = self.state.clock() + PAUSE_AFTER_FAULT
-        if self._ending is not None:
-            return
-        if self._fault != str(error):
-            self._fault = str(error)
-            logger.error("%s", error)
-        if isinstance(error, DataFull):
-            engine = self.crawler.engine
-            assert engine is not None
+    def _end_of_disk(self) -> None:
+        """End the crawl: the local disk is full, nothing can be kept."""
+        engine = self.crawler.engine
+        assert engine is not None
+        if self._ending is None:
             self._ending = asyncio.ensure_future(engine.close_spider_async(reason="disk_full"))
-
-    def _recovered(self) -> None:
-        if self._fault is not None and self._ending is None:
-            self._fault = None
-            logger.info("the data can be written again: going on")

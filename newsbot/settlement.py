@@ -26,6 +26,10 @@ def settle(state: CrawlState, visit: Visit) -> None:
     """Bring a visit to its end. Raises :class:`newsbot.errors.DataError`; may then be called again."""
     if visit.hand_back:
         return  # the lease stays ours until the crawl closes and releases it
+    if visit.given_back:
+        state.frontier.nack(visit.lease, delay=0.0, counted=False)
+        state.count("frontier/given_back")
+        return
     outcome = visit.outcome
     while visit.found:
         outcome.new_items += queue_found(state, visit.found[0], visit)

@@ -15,6 +15,9 @@ from pathlib import Path
 from newsbot.errors import DataError, DataFull, DataUnavailable, SchemaError
 
 BUSY_SECONDS = 30.0
+"""How long opening waits for others that open or migrate the file."""
+LOCK_SECONDS = 5.0
+"""How long each transaction waits for its lock afterwards: a crawl stands still meanwhile."""
 OLDEST_SQLITE = (3, 35, 0)  # UPDATE … RETURNING
 
 
@@ -41,6 +44,7 @@ def open_database(path: Path, *, component: str, migrations: Sequence[str]) -> s
             connection.execute("PRAGMA cache_size=-65536")
             connection.execute("PRAGMA journal_size_limit=67108864")
             _migrate(connection, path, component, migrations)
+            connection.execute(f"PRAGMA busy_timeout={min(LOCK_SECONDS, BUSY_SECONDS) * 1000:.0f}")
         except BaseException:
             connection.close()
             raise
@@ -103,7 +107,7 @@ _FAULTS: tuple[tuple[tuple[str, ...], type[DataError], str], ...] = (
     (
         ("SQLITE_BUSY", "SQLITE_LOCKED"),
         DataUnavailable,
-        f"locked by another program for {BUSY_SECONDS:.0f} s; close it (a shell? a backup?) and start again",
+        "locked by another program; close it (a shell? a backup?)",
     ),
     (
         ("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM"),

@@ -54,6 +54,9 @@ class Visit:
     hand_back: bool = False
     """The visit stopped without a fault of the page (a limit was reached): the lease is given back."""
 
+    given_back: bool = False
+    """The data were away when they were needed: the URL is pending again, and no attempt is counted."""
+
     @property
     def kind(self) -> Kind:
         """What the URL was expected to be when it was queued."""

@@ -57,6 +57,11 @@ class RedisServer:
         self.kill()
         raise RuntimeError((self.folder / "redis.log").read_text())
 
+    def signal(self, number: int) -> None:
+        """Send it a signal (SIGSTOP: it hangs, SIGCONT: it goes on)."""
+        assert self._process is not None
+        self._process.send_signal(number)
+
     def kill(self) -> None:
         """End it at once (SIGKILL)."""
         if self._process is not None:

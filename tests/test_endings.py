@@ -7,12 +7,10 @@ from collections import deque
 
 import pytest
 
-from newsbot import endings, settlement
+from newsbot import endings, outage, settlement
 from newsbot.endings import Endings
 from newsbot.errors import DataUnavailable
-from newsbot.intake import queue_found
 from newsbot.items import Kind, Link, Where
-from newsbot.middlewares import links
 from newsbot.middlewares.links import LinksMiddleware
 from newsbot.scheduler import FrontierScheduler
 from newsbot.trials import ListTrials
@@ -24,13 +22,8 @@ STORY = "https://news.test/story/{}"
 
 
 @pytest.fixture
-def told():
-    return []
-
-
-@pytest.fixture
-def ended(desk, told):
-    return Endings(desk.crawler, desk.state, told.append)
+def ended(desk):
+    return Endings(desk.crawler, desk.state)
 
 
 def states(desk, *urls):
@@ -121,15 +114,16 @@ def test_a_fault_of_the_data_while_robots_txt_is_read_does_not_close_the_site(de
 
 
 def test_what_a_crawl_begins_with_is_queued_when_the_data_are_back(desk, monkeypatch):
-    monkeypatch.setattr(links, "PAUSE_AFTER_FAULT", 0.0)
+    monkeypatch.setattr(outage, "FIRST_PAUSE", 0.01)
     faults = [DataUnavailable("locked")] * 2
+    add = desk.state.bare_frontier.add
 
-    def locked(state, found):
+    def locked(entries, *, force=False):
         if faults:
             raise faults.pop()
-        return queue_found(state, found)
+        return add(entries, force=force)
 
-    monkeypatch.setattr(links, "queue_found", locked)
+    monkeypatch.setattr(desk.state.bare_frontier, "add", locked)
     found = Found(
         links=(Link(url="https://news.test/feed.xml", where=Where.SEED, kind=Kind.FEED),),
         referrer=None,

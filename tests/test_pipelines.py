@@ -23,19 +23,24 @@ from tests.builders import START, make_article, prose
 NOW = utc(START)
 
 
+def process(pipeline, item):
+    answer = pipeline.process_item(item)
+    return asyncio.run(answer) if asyncio.iscoroutine(answer) else answer
+
+
 @pytest.mark.parametrize(
     "kind", [ValidatePipeline, LimitsPipeline, ExactDuplicatePipeline, NearDuplicatePipeline, StorePipeline]
 )
 def test_items_of_others_pass_untouched(make_desk, kind):
     desk = make_desk(max_articles=1)
     item = {"title": "not ours"}
-    assert kind.from_crawler(desk.crawler).process_item(item) is item
+    assert process(kind.from_crawler(desk.crawler), item) is item
     assert item == {"title": "not ours"}
 
 
 def dropped(pipeline, item):
     with pytest.raises(DropItem) as caught:
-        pipeline.process_item(item)
+        process(pipeline, item)
     return str(caught.value)
 
 
@@ -60,7 +65,7 @@ def test_a_whole_article_is_put_in_order(desk, monkeypatch):
     monkeypatch.setattr(validate, "MAX_TEXT", 10)
     monkeypatch.setattr(validate, "MAX_TITLE", 5)
     article = make_article(title="  A long title ", canonical_url="HTTPS://News.test:443/a/../b?utm_source=x")
-    passed = ValidatePipeline.from_crawler(desk.crawler).process_item(article)
+    passed = process(ValidatePipeline.from_crawler(desk.crawler), article)
     assert passed is article
     assert passed.canonical_url == "https://news.test/b"
     assert passed.title == "A lon"
@@ -69,7 +74,7 @@ def test_a_whole_article_is_put_in_order(desk, monkeypatch):
 
 def test_without_a_canonical_address_the_pages_own_is_taken(desk):
     article = make_article(canonical_url="")
-    assert ValidatePipeline.from_crawler(desk.crawler).process_item(article).canonical_url == article.url
+    assert process(ValidatePipeline.from_crawler(desk.crawler), article).canonical_url == article.url
 
 
 def test_only_articles_within_the_dates_pass(make_desk):
@@ -80,10 +85,10 @@ def test_only_articles_within_the_dates_pass(make_desk):
         return make_article(published_at=NOW - timedelta(days=days))
 
     assert dropped(pipeline, dated(2.01)) == "before_since"
-    assert pipeline.process_item(dated(2))
-    assert pipeline.process_item(dated(1.01))
+    assert process(pipeline, dated(2))
+    assert process(pipeline, dated(1.01))
     assert dropped(pipeline, dated(1)) == "after_until"
-    assert pipeline.process_item(make_article())  # of unknown date
+    assert process(pipeline, make_article())  # of unknown date
     assert desk.stat("dropped/before_since") == desk.stat("dropped/after_until") == 1
 
 
@@ -109,10 +114,10 @@ def test_max_articles_lets_so_many_pass_and_closes_the_crawl_once(make_desk):
 
     async def run():
         for number in range(2):
-            pipeline.process_item(make_article(number))
+            process(pipeline, make_article(number))
         for number in range(2, 5):
             with pytest.raises(LimitReached) as caught:
-                pipeline.process_item(make_article(number))
+                process(pipeline, make_article(number))
             assert caught.value.hand_back
         await asyncio.sleep(0)
 
@@ -124,13 +129,13 @@ def test_an_article_that_is_dropped_later_gives_its_place_back(make_desk):
     desk = make_desk(max_articles_per_site=1)
     pipeline = LimitsPipeline.from_crawler(desk.crawler)
     first, second = make_article(1), make_article(2)
-    pipeline.process_item(first)
+    process(pipeline, first)
     assert dropped(pipeline, second) == "max_articles_per_site"
     drop(desk, second, "max_articles_per_site")
     assert dropped(pipeline, second) == "max_articles_per_site"
     drop(desk, first)
     drop(desk, first)
-    assert pipeline.process_item(second) is second
+    assert process(pipeline, second) is second
     assert dropped(pipeline, make_article(3)) == "max_articles_per_site"
 
 
@@ -138,16 +143,16 @@ def test_an_article_with_a_fault_gives_its_place_back(make_desk):
     desk = make_desk(max_articles=1)
     pipeline = LimitsPipeline.from_crawler(desk.crawler)
     first = make_article(1)
-    pipeline.process_item(first)
+    process(pipeline, first)
     desk.crawler.signals.send_catch_log(signals.item_error, item=first, response=None, failure=None)
-    assert pipeline.process_item(make_article(2))
+    assert process(pipeline, make_article(2))
 
 
 def test_an_article_that_was_dropped_before_had_no_place_to_give(make_desk):
     desk = make_desk(max_articles_per_site=1)
     pipeline = LimitsPipeline.from_crawler(desk.crawler)
     kept = make_article(1)
-    pipeline.process_item(kept)
+    process(pipeline, kept)
     drop(desk, make_article(2, title=""), "no_title")
     assert dropped(pipeline, make_article(3)) == "max_articles_per_site"
     desk.crawler.signals.send_catch_log(signals.item_scraped, item=kept, response=None)
@@ -158,11 +163,11 @@ def test_an_article_that_was_dropped_before_had_no_place_to_give(make_desk):
 def test_max_articles_per_site_closes_the_site_only(make_desk):
     desk = make_desk(max_articles_per_site=1)
     pipeline = LimitsPipeline.from_crawler(desk.crawler)
-    pipeline.process_item(make_article(1))
+    process(pipeline, make_article(1))
     assert desk.state.accepts("news.test")
     assert dropped(pipeline, make_article(2)) == "max_articles_per_site"
     assert not desk.state.accepts("news.test")
-    assert pipeline.process_item(make_article(3, source="other.test"))
+    assert process(pipeline, make_article(3, source="other.test"))
 
 
 # --- exact
@@ -173,7 +178,7 @@ def keep(desk, article):
 
 
 def test_a_new_text_gets_its_key(desk):
-    article = ExactDuplicatePipeline.from_crawler(desk.crawler).process_item(make_article())
+    article = process(ExactDuplicatePipeline.from_crawler(desk.crawler), make_article())
     assert article.content_hash == text_key(prose(1))
 
 
@@ -190,7 +195,7 @@ def test_the_same_text_at_another_address_is_dropped_and_found_there(desk):
 def test_the_same_text_on_another_site_goes_on(desk):
     keep(desk, make_article(1))
     copy = make_article(2, text=prose(1), source="other.test", canonical_url="https://other.test/2")
-    assert ExactDuplicatePipeline.from_crawler(desk.crawler).process_item(copy) is copy
+    assert process(ExactDuplicatePipeline.from_crawler(desk.crawler), copy) is copy
 
 
 def test_an_unchanged_page_is_dropped_and_a_new_title_is_not(desk):
@@ -199,7 +204,7 @@ def test_an_unchanged_page_is_dropped_and_a_new_title_is_not(desk):
     assert dropped(pipeline, make_article(1)) == "unchanged"
     assert desk.stat("articles/unchanged") == 1
     assert desk.stat("duplicates/url") == desk.stat("duplicates/text") == 0, "counted once"
-    assert pipeline.process_item(make_article(1, title="A new title"))
+    assert process(pipeline, make_article(1, title="A new title"))
 
 
 def test_an_unchanged_article_is_found_under_each_address_that_led_to_it(desk):
@@ -214,13 +219,13 @@ def test_an_unchanged_article_is_found_under_each_address_that_led_to_it(desk):
 def test_a_page_that_went_back_to_an_earlier_text_goes_on(desk):
     keep(desk, make_article(1))
     keep(desk, make_article(1, text=prose(9)))
-    assert ExactDuplicatePipeline.from_crawler(desk.crawler).process_item(make_article(1))
+    assert process(ExactDuplicatePipeline.from_crawler(desk.crawler), make_article(1))
 
 
 # --- near
 def test_a_text_like_no_other_begins_a_story(desk):
     pipeline = NearDuplicatePipeline.from_crawler(desk.crawler)
-    one, two = pipeline.process_item(make_article(1)), pipeline.process_item(make_article(2))
+    one, two = process(pipeline, make_article(1)), process(pipeline, make_article(2))
     assert one.story
     assert one.story != two.story
     assert one.duplicate_of is two.duplicate_of is None
@@ -229,37 +234,37 @@ def test_a_text_like_no_other_begins_a_story(desk):
 
 def test_a_near_copy_joins_the_story_and_one_of_the_same_site_names_its_twin(desk):
     pipeline = NearDuplicatePipeline.from_crawler(desk.crawler)
-    first = pipeline.process_item(make_article(1, text=prose(1, 200)))
+    first = process(pipeline, make_article(1, text=prose(1, 200)))
     desk.state.storage.store(first)
     other = make_article(2, text=prose(1, 190), source="other.test", canonical_url="https://other.test/2")
-    assert pipeline.process_item(other).story == first.story
+    assert process(pipeline, other).story == first.story
     assert other.duplicate_of is None
-    twin = pipeline.process_item(make_article(3, text=prose(1, 199)))
+    twin = process(pipeline, make_article(3, text=prose(1, 199)))
     assert (twin.story, twin.duplicate_of) == (first.story, first.canonical_url)
     assert desk.stat("duplicates/near") == 2
 
 
 def test_the_story_of_a_stored_neighbour_is_the_one_it_has_now(desk):
     pipeline = NearDuplicatePipeline.from_crawler(desk.crawler)
-    first = pipeline.process_item(make_article(1, text=prose(1, 200)))
+    first = process(pipeline, make_article(1, text=prose(1, 200)))
     desk.state.storage.store(first)
     desk.state.storage.assign_story(first.canonical_url, "moved", None)
-    assert pipeline.process_item(make_article(2, text=prose(1, 199))).story == "moved"
+    assert process(pipeline, make_article(2, text=prose(1, 199))).story == "moved"
 
 
 def test_other_numbers_in_the_same_words_are_other_news(desk):
     pipeline = NearDuplicatePipeline.from_crawler(desk.crawler)
     words = " ".join(f"the index of the exchange rose again today paragraph {chr(97 + n)}" for n in range(20))
-    first = pipeline.process_item(make_article(1, text=f"{words} by 17.5 points to 3411"))
+    first = process(pipeline, make_article(1, text=f"{words} by 17.5 points to 3411"))
     desk.state.storage.store(first)
-    second = pipeline.process_item(make_article(2, text=f"{words} by 99.1 points to 8802"))
+    second = process(pipeline, make_article(2, text=f"{words} by 99.1 points to 8802"))
     assert second.story != first.story
 
 
 def test_placing_an_article_twice_is_placing_it_once(desk):
     pipeline = NearDuplicatePipeline.from_crawler(desk.crawler)
-    story = pipeline.process_item(make_article(1)).story
-    again = pipeline.process_item(make_article(1))
+    story = process(pipeline, make_article(1)).story
+    again = process(pipeline, make_article(1))
     assert (again.story, again.duplicate_of) == (story, None)
     assert desk.state.index.count() == 1
 
@@ -268,10 +273,10 @@ def test_placing_an_article_twice_is_placing_it_once(desk):
 def test_storing_counts_what_storage_says(desk):
     pipeline = StorePipeline.from_crawler(desk.crawler)
     article = make_article(1, content_hash=text_key(prose(1)))
-    assert pipeline.process_item(article).version == 1
+    assert process(pipeline, article).version == 1
     assert dropped(pipeline, make_article(1, content_hash=text_key(prose(1)))) == "unchanged"
     edited = make_article(1, text=prose(5), content_hash=text_key(prose(5)))
-    assert pipeline.process_item(edited).version == 2
+    assert process(pipeline, edited).version == 2
     copy = make_article(2, text=prose(5), content_hash=text_key(prose(5)))
     assert dropped(pipeline, copy) == "same_text as https://news.test/story/1"
     counted = {

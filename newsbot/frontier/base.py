@@ -75,6 +75,16 @@ class Lease:
     """When the entry was worked on to its end last; None: never."""
 
 
+@dataclass(frozen=True, slots=True)
+class Resumed:
+    """What :meth:`Frontier.resume` found."""
+
+    kept: int
+    """Leases that are the owner's again, or still."""
+    emptied: bool = False
+    """The frontier is not the one that was opened: its server came back without its data."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
     """What the frontier knows of a URL without asking storage."""
@@ -140,8 +150,11 @@ class Frontier(Protocol):
         A :class:`LeanFrontier` may leave a later ``next_due`` to the storage, where it has to stand already.
         """
 
-    def nack(self, lease: Lease, *, delay: float, aside: bool = False) -> bool:
-        """The work failed: pending again after ``delay`` seconds, or set aside. False as in ack."""
+    def nack(self, lease: Lease, *, delay: float, aside: bool = False, counted: bool = True) -> bool:
+        """The work failed: pending again after ``delay`` seconds, or set aside. False as in ack.
+
+        With ``counted`` False it is no failed attempt: the entry itself is not to blame.
+        """
 
     def release(self, owner: str, *, lost: bool = False) -> int:
         """Hand back all leases of ``owner`` at once; how many.
@@ -154,6 +167,14 @@ class Frontier(Protocol):
 
     def extend(self, owner: str, ttl: float) -> int:
         """Heartbeat: all leases of ``owner`` now end ``ttl`` seconds from now; how many."""
+
+    def resume(self, owner: str, leases: Sequence[Lease], ttl: float) -> Resumed:
+        """Go on with work after the frontier could not be reached for longer than leases last.
+
+        All of these leases that are still the owner's now end ``ttl`` seconds from now. One that was taken
+        back meanwhile is the owner's again, unless somebody else has it now; in either case its loss is not
+        counted: nobody died. To be called before anything else, once the frontier answers again.
+        """
 
     # --- politeness
     def set_politeness(self, host: str, *, delay: float, concurrency: int, at_least: bool = False) -> None:

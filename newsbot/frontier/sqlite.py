@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from newsbot.clock import Clock, system_clock
-from newsbot.frontier.base import ASIDE, Added, Entry, Known, Lease, Outlook
+from newsbot.frontier.base import ASIDE, Added, Entry, Known, Lease, Outlook, Resumed
 from newsbot.frontier.sqlite_add import Adding, mark_done
 from newsbot.frontier.sqlite_handout import choose, reclaim, settle, unsettled
 from newsbot.frontier.sqlite_outlook import look_ahead
+from newsbot.frontier.sqlite_resume import take_again
 from newsbot.frontier.sqlite_rows import dump, entry_of, find
 from newsbot.frontier.sqlite_schema import MIGRATIONS, PUBLIC_STATES
 from newsbot.sqlitefile import open_database, readable_errors, snapshot, transaction
@@ -34,6 +35,10 @@ WHERE fingerprint = :fingerprint AND state = 'leased' AND token = :token
 _NACK = """
 UPDATE frontier_urls SET state = 'held', at = :at, attempts = attempts + 1, lost = 0,
     owner = NULL, token = NULL
+WHERE fingerprint = :fingerprint AND state = 'leased' AND token = :token
+"""
+_PUT_BACK = """
+UPDATE frontier_urls SET state = 'held', at = :at, owner = NULL, token = NULL
 WHERE fingerprint = :fingerprint AND state = 'leased' AND token = :token
 """
 _GIVE_UP = """
@@ -152,10 +157,10 @@ class SqliteFrontier:
         """The work is done and stored; False when the lease is no longer the caller's."""
         return self._end(lease, _ACK, at=next_due, now=self._clock())
 
-    def nack(self, lease: Lease, *, delay: float, aside: bool = False) -> bool:
-        """The work failed: pending again after ``delay`` seconds, or set aside. False as in ack."""
+    def nack(self, lease: Lease, *, delay: float, aside: bool = False, counted: bool = True) -> bool:
+        """The work failed: pending again after ``delay`` seconds, or set aside; see the protocol."""
         if not aside:
-            return self._end(lease, _NACK, at=self._clock() + max(0.0, delay))
+            return self._end(lease, _NACK if counted else _PUT_BACK, at=self._clock() + max(0.0, delay))
         note = f"given up after {lease.attempts + 1} attempts"
         return self._end(lease, _GIVE_UP, at=self._clock(), data=dump({**lease.entry.data, ASIDE: note}))
 
@@ -177,6 +182,11 @@ class SqliteFrontier:
         """Heartbeat: all leases of ``owner`` now end ``ttl`` seconds from now; how many."""
         with self._writing() as db:
             return db.execute(_EXTEND, (self._clock() + ttl, owner)).rowcount
+
+    def resume(self, owner: str, leases: Sequence[Lease], ttl: float) -> Resumed:
+        """Go on with work after the file could not be used for long; see the protocol."""
+        with self._writing() as db:
+            return Resumed(take_again(db, owner, leases, self._clock() + ttl))
 
     # --- politeness
     def set_politeness(self, host: str, *, delay: float, concurrency: int, at_least: bool = False) -> None:

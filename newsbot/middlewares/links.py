@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import logging
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -12,13 +10,9 @@ from scrapy.exceptions import CloseSpider
 from scrapy.http import Response
 
 from newsbot.crawlstate import CrawlState
-from newsbot.errors import DataError, DataFull
+from newsbot.errors import DataError, DataFull, RecordRefused
 from newsbot.intake import queue_found
 from newsbot.visit import META_KEY, Found, Visit
-
-logger = logging.getLogger(__name__)
-
-PAUSE_AFTER_FAULT = 2.0
 
 
 class LinksMiddleware:
@@ -41,29 +35,27 @@ class LinksMiddleware:
                 yield result
 
     async def _queue(self, found: Found) -> None:
-        """Queue what a crawl begins with, however long the data cannot be written: it comes only once."""
-        told = False
-        while True:
-            try:
-                queue_found(CrawlState.of(self.crawler), found)
-            except DataFull as error:
-                logger.error("%s", error)
-                raise CloseSpider("disk_full") from error
-            except DataError as error:
-                if not told:
-                    logger.error("%s", error)
-                told = True
-                await asyncio.sleep(PAUSE_AFTER_FAULT)
-            else:
-                return
+        """Queue what a crawl begins with, however long the data are away: it comes only once."""
+        state = CrawlState.of(self.crawler)
+        try:
+            await state.outage.patiently(queue_found, state, found)
+        except DataFull as error:
+            raise CloseSpider("disk_full") from error
+        except DataError as error:
+            raise CloseSpider("data_unavailable") from error
 
     async def process_spider_output(
         self, response: Response, result: AsyncIterator[Any]
     ) -> AsyncIterator[Any]:
         """Collect the links; pass on everything else."""
         visit: Visit | None = response.meta.get(META_KEY)
-        async for output in result:
-            if isinstance(output, Found) and visit is not None:
-                visit.found.append(output)
-            else:
-                yield output
+        try:
+            async for output in result:
+                if isinstance(output, Found) and visit is not None:
+                    visit.found.append(output)
+                else:
+                    yield output
+        except DataError as error:
+            if visit is None or isinstance(error, RecordRefused):
+                raise
+            visit.given_back = True  # the spider asked for what is away: the page is read again later

@@ -63,6 +63,6 @@ class PolitenessMiddleware:
         faults = self._faults[host] = self._faults.get(host, 0) + 1
         asked = visit.outcome.retry_after
         pause = asked if asked is not None else min(FIRST_PAUSE * 2.0 ** min(faults - 1, 30), LONGEST_PAUSE)
-        state.frontier.back_off(host, pause)
+        state.rest(host, pause)
         state.count("backed_off")
         visit.note(state.clock(), "host_rests", host=host, seconds=round(pause, 1))

@@ -150,7 +150,7 @@ class RobotsMiddleware:
         host = host_key(origin)
         delay = self._state.delay_of(host)
         if delay > 0:
-            self._state.frontier.back_off(host, delay)
+            self._state.rest(host, delay)
 
     def _use(self, robots: Robots, rule: Rule, origin: str, visit: Visit) -> None:
         chosen = self._state.arguments.follow or rule.follow or ()

@@ -28,11 +28,17 @@ class ExactDuplicatePipeline:
         """Make the pipeline as Scrapy does."""
         return cls(crawler)
 
-    def process_item(self, item: Any) -> Any:
-        """Return the article, or raise ``DropItem``."""
+    async def process_item(self, item: Any) -> Any:
+        """Return the article, or raise ``DropItem``; wait while the data are away."""
         if not isinstance(item, Article):
             return item
         state = CrawlState.of(self.crawler)
+        await state.outage.patiently(self._check, state, item)
+        return item
+
+    @staticmethod
+    def _check(state: CrawlState, item: Article) -> None:
+        """Raise ``DropItem`` for a copy; may be called again after a fault."""
         with state.timed("dedup_exact"):
             item.content_hash = text_key(item.text)
             _doubt_canonical(state, item)
@@ -49,7 +55,6 @@ class ExactDuplicatePipeline:
                         state.storage.store(item)  # records this address
                     state.count("articles/unchanged")
                     raise DropItem("unchanged")
-        return item
 
 
 def _doubt_canonical(state: CrawlState, item: Article) -> None:

@@ -27,15 +27,19 @@ class NearDuplicatePipeline:
         """Make the pipeline as Scrapy does."""
         return cls(crawler)
 
-    def process_item(self, item: Any) -> Any:
-        """Return the article with its story."""
+    async def process_item(self, item: Any) -> Any:
+        """Return the article with its story; wait while the data are away."""
         if isinstance(item, Article):
             state = CrawlState.of(self.crawler)
-            with state.timed("dedup_near"):
-                self._place(state, item)
+            await state.outage.patiently(self._place, state, item)
         return item
 
     def _place(self, state: CrawlState, article: Article) -> None:
+        with state.timed("dedup_near"):
+            self._decide(state, article)
+
+    @staticmethod
+    def _decide(state: CrawlState, article: Article) -> None:
         near = state.index.check_and_insert(
             article.canonical_url, article.source, signature(article.text), state.clock()
         )

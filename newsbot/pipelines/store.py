@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from scrapy.crawler import Crawler
@@ -9,7 +10,7 @@ from scrapy.exceptions import DropItem
 
 from newsbot.crawlstate import CrawlState
 from newsbot.items import Article
-from newsbot.storage.base import Verdict
+from newsbot.storage.base import Stored, Verdict
 
 
 class StorePipeline:
@@ -23,14 +24,28 @@ class StorePipeline:
         """Make the pipeline as Scrapy does."""
         return cls(crawler)
 
-    def process_item(self, item: Any) -> Any:
-        """Return the stored article with its version, or raise ``DropItem``."""
+    async def process_item(self, item: Any) -> Any:
+        """Return the stored article with its version, or raise ``DropItem``; wait while the data are away."""
         if not isinstance(item, Article):
             return item
         state = CrawlState.of(self.crawler)
-        with state.timed("store"):
-            stored = state.storage.store(item)
+        tries = 0
+
+        def store() -> Stored:
+            nonlocal tries
+            tries += 1
+            with state.timed("store"):
+                return state.storage.store(item)
+
+        stored = await state.outage.patiently(store)
         item.version = stored.version
+        if stored.verdict is Verdict.UNCHANGED and tries > 1:
+            # it was kept by the try whose answer was lost
+            stored = replace(stored, verdict=Verdict.NEW if stored.version == 1 else Verdict.UPDATED)
+        return self._tell(state, item, stored)
+
+    @staticmethod
+    def _tell(state: CrawlState, item: Article, stored: Stored) -> Article:
         if stored.verdict is Verdict.SAME_TEXT:
             state.count("duplicates/text")
             state.count_site(item.source, "duplicates")

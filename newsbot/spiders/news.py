@@ -60,7 +60,7 @@ class NewsSpider(Spider):
             return
         state = self.crawl_state
         if isinstance(failure.value, DataError):
-            visit.failed = str(failure.value)
+            visit.given_back = True
             return
         cause = cause_of(failure.value)
         if cause == "dns" and host_key(request.url) in resolver.refused:

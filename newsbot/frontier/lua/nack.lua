@@ -1,5 +1,6 @@
--- nack(now, fingerprint, token, delay, aside) -> 1, or 0 if the lease is not the caller's
+-- nack(now, fingerprint, token, delay, aside, counted) -> 1, or 0 if the lease is not the caller's
 --   delay: seconds until it is handed out again; aside: '1' to set it aside instead.
+--   counted: '1' for a failed attempt; else the entry is not to blame.
 -- Keys: entries, held, aside, leases, holders, owned, out, hosts, turns, full (2, 6, 8-15, see lib.lua)
 
 local now = present()
@@ -8,7 +9,9 @@ local record = record_of_lease(fingerprint, ARGV[3])
 if not record then
   return 0
 end
-record.attempts, record.lost = record.attempts + 1, 0
+if ARGV[6] == '1' then
+  record.attempts, record.lost = record.attempts + 1, 0
+end
 if ARGV[5] == '1' then
   record.note = 'given up after ' .. record.attempts .. ' attempts'
   move(fingerprint, record, 'a', now)

@@ -7,7 +7,7 @@ import math
 import struct
 from dataclasses import dataclass
 
-from newsbot.errors import DataError
+from newsbot.errors import RecordRefused
 from newsbot.frontier.base import ASIDE, Entry
 from newsbot.frontier.sqlite_rows import dump
 from newsbot.items import Kind
@@ -38,10 +38,10 @@ class Record:
 def arguments(entry: Entry) -> list[bytes | str]:
     """Return an entry as the five arguments that scripts take.
 
-    Raises :class:`DataError` for a due time or priority that is no number.
+    Raises :class:`RecordRefused` for a due time or priority that is no number.
     """
     if math.isnan(entry.due) or math.isnan(entry.priority):
-        raise DataError(f"{entry.url}: due {entry.due} and priority {entry.priority} must be numbers")
+        raise RecordRefused(f"{entry.url}: due {entry.due} and priority {entry.priority} must be numbers")
     body = dump({"url": entry.url, "kind": entry.kind.value, "depth": entry.depth, "data": entry.data})
     return [entry.fingerprint, entry.host, number(entry.priority), number(entry.due), body]
 

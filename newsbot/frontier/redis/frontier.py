@@ -17,7 +17,7 @@ from itertools import islice
 
 from newsbot.clock import Clock
 from newsbot.errors import DataError, DataUnavailable, SchemaError
-from newsbot.frontier.base import Added, Entry, Known, Lease, Outlook, Refill
+from newsbot.frontier.base import Added, Entry, Known, Lease, Outlook, Refill, Resumed
 from newsbot.frontier.redis.codec import STATES, arguments, optional, record_of
 from newsbot.frontier.redis.keys import Keys
 from newsbot.frontier.redis.scripts import Scripts
@@ -67,7 +67,10 @@ class RedisFrontier:
     def _check_server(self, keys: Keys) -> None:
         with readable_errors(self._place):
             self._client.hsetnx(keys.meta, "version", str(VERSION))
+            self._client.hsetnx(keys.meta, "identity", secrets.token_hex(8))
             version = int(self._client.hget(keys.meta, "version") or 0)
+            identity = self._client.hget(keys.meta, "identity")
+            self._scripts.identity = identity.decode() if isinstance(identity, bytes) else ""
         if version > VERSION:
             raise SchemaError(f"{self._place}: frontier was written by a newer newsbot (version {version})")
         with readable_errors(self._place):
@@ -155,10 +158,11 @@ class RedisFrontier:
         within = math.inf if lease.entry.kind.is_source else self.keep_within
         return self._scripts.ack(lease.entry.fingerprint, lease.token.encode(), next_due, within)
 
-    def nack(self, lease: Lease, *, delay: float, aside: bool = False) -> bool:
-        """The work failed: pending again after ``delay`` seconds, or set aside. False as in ack."""
+    def nack(self, lease: Lease, *, delay: float, aside: bool = False, counted: bool = True) -> bool:
+        """The work failed: pending again after ``delay`` seconds, or set aside; see the protocol."""
+        fingerprint, token = lease.entry.fingerprint, lease.token.encode()
         return self._scripts.nack(
-            lease.entry.fingerprint, lease.token.encode(), delay=max(0.0, delay), aside=aside
+            fingerprint, token, delay=max(0.0, delay), aside=aside, counted=counted or aside
         )
 
     def release(self, owner: str, *, lost: bool = False) -> int:
@@ -172,6 +176,14 @@ class RedisFrontier:
     def extend(self, owner: str, ttl: float) -> int:
         """Heartbeat: all leases of ``owner`` now end ``ttl`` seconds from now; how many."""
         return self._scripts.extend(owner, ttl)
+
+    def resume(self, owner: str, leases: Sequence[Lease], ttl: float) -> Resumed:
+        """Go on with work after the server could not be reached for long; see the protocol."""
+        held = [(lease.entry.fingerprint, lease.token.encode()) for lease in leases]
+        kept, identity = self._scripts.resume(owner, ttl, secrets.token_hex(8), held)
+        before, self._scripts.identity = self._scripts.identity, identity
+        self._undo_doubtful()
+        return Resumed(kept, emptied=identity != before)
 
     def reap(self) -> int:
         """Take back leases past their deadline, as every handing-out does; how many."""

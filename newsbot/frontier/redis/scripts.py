@@ -8,6 +8,7 @@ from typing import Any
 import redis
 
 from newsbot.clock import Clock
+from newsbot.errors import DataUnavailable
 from newsbot.frontier.redis.codec import number, optional
 from newsbot.frontier.redis.keys import FIRST_LEVEL, Keys, missing_splits
 from newsbot.redisserver import Argument, lua_script, readable_errors
@@ -28,6 +29,8 @@ class Scripts:
         self._place = place
         self._clock = clock
         self._level, self._split = FIRST_LEVEL, 0
+        self.identity = ""
+        """Of the data that this frontier was opened with; see resume.lua."""
 
     # --- putting in
     def add(self, fingerprints: Sequence[bytes], entries: Iterable[Argument], *, force: bool) -> str:
@@ -65,9 +68,10 @@ class Scripts:
         self._grow(answer - 1)
         return bool(answer)
 
-    def nack(self, fingerprint: bytes, token: bytes, *, delay: float, aside: bool) -> bool:
+    def nack(self, fingerprint: bytes, token: bytes, *, delay: float, aside: bool, counted: bool) -> bool:
         """Whether the lease was the caller's, and is ended badly."""
-        return bool(self._run("nack", fingerprint, token, delay, "1" if aside else ""))
+        flags = ("1" if aside else "", "1" if counted else "")
+        return bool(self._run("nack", fingerprint, token, delay, *flags))
 
     def release(self, owner: str, *, lost: bool = False, call: bytes = b"") -> int:
         """How many leases were handed back."""
@@ -81,6 +85,14 @@ class Scripts:
     def extend(self, owner: str, ttl: float) -> int:
         """How many leases now last longer."""
         return int(self._run("extend", owner, ttl))
+
+    def resume(
+        self, owner: str, ttl: float, identity: str, leases: Sequence[tuple[bytes, bytes]]
+    ) -> tuple[int, str]:
+        """How many of these leases (fingerprint, token) are the owner's, and the identity of the data."""
+        values = [value for lease in leases for value in lease]
+        kept, found = self._run("resume", ttl, owner, identity, *values)
+        return int(kept), found.decode()
 
     def reap(self) -> int:
         """How many leases past their deadline were taken back."""
@@ -153,12 +165,20 @@ class Scripts:
         with readable_errors(self._place):
             try:
                 every = [*self._keys.fixed, *keys]
-                return lua_script("frontier/lua", name).run(self._client, every, [now, *values])
+                forgotten = None if name == "resume" else self._check_identity
+                script = lua_script("frontier/lua", name)
+                return script.run(self._client, every, [now, *values], forgotten=forgotten)
             except redis.exceptions.ResponseError as error:
                 word, _, level = str(error).partition(" ")
                 if word == "LEVEL":
                     raise _LevelChanged(int(level)) from error
                 raise
+
+    def _check_identity(self) -> None:
+        """Raise :class:`DataUnavailable` if the server has lost the data, not only the scripts: a restart."""
+        found = self._client.hget(self._keys.meta, "identity")
+        if self.identity and found != self.identity.encode():
+            raise DataUnavailable(f"{self._place}: the server has come back without its data")
 
 
 class _LevelChanged(Exception):

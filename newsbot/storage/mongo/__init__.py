@@ -30,12 +30,13 @@ _Record = TypeVar("_Record")
 class MongoStorage:
     """:class:`newsbot.storage.base.Storage` and :class:`newsbot.storage.results.SearchResults` in MongoDB."""
 
-    def __init__(self, uri: str, *, database: str | None = None) -> None:
+    def __init__(self, uri: str, *, database: str | None = None, hurried: bool = False) -> None:
         """Open the database that ``database`` or else the URI names (``newsbot`` if neither does).
 
+        ``hurried``: an answer that takes longer than a few seconds is a fault (the caller tries again).
         Raises :class:`newsbot.errors.DataError` kinds, in one line without credentials.
         """
-        self._place = connect(uri, database)
+        self._place = connect(uri, database, hurried=hurried)
         try:
             with readable_errors(self._place.name):
                 prepare(self._place)

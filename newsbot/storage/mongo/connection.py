@@ -34,6 +34,9 @@ _DEFAULTS: dict[str, Any] = {
 }
 _MAJORITY_MS = 20_000
 _ANSWER_MS = 30_000
+_HURRIED: dict[str, Any] = {"serverSelectionTimeoutMS": 2_000, "socketTimeoutMS": 5_000}
+"""For a crawl: its reactor stands still while it waits, so it rather comes again."""
+_HURRIED_MAJORITY_MS = 4_000
 FORM = (
     "mongodb://user:password@host:27017/newsbot (signs like : / ? # @ % in a password are written as %3A …)"
 )
@@ -51,18 +54,20 @@ class Place:
     """Milliseconds that a long read may take in the server."""
 
 
-def connect(uri: str, database: str | None) -> Place:
+def connect(uri: str, database: str | None, *, hurried: bool = False) -> Place:
     """Make a client; nothing is sent yet. Raises :class:`DataUnavailable` if the URI is none."""
     hosts, query = _hosts_and_query(uri)
     given = {name.lower() for name, _ in parse_qsl(query, keep_blank_values=True)}
-    more = {name: value for name, value in _DEFAULTS.items() if name.lower() not in given}
+    wanted = _DEFAULTS | _HURRIED if hurried else _DEFAULTS
+    more = {name: value for name, value in wanted.items() if name.lower() not in given}
     try:
         client: Client = MongoClient(uri, connect=False, **more)
     except (PyMongoError, ValueError, TypeError) as error:
         # the driver's words may quote parts of a password, when it is not escaped
         raise DataUnavailable(f"MONGO_URI: the driver refuses it; write {FORM}") from error
     try:
-        safe: dict[str, Any] = {"w": "majority", "wtimeout": _MAJORITY_MS, "j": True}
+        timeout = _HURRIED_MAJORITY_MS if hurried else _MAJORITY_MS
+        safe: dict[str, Any] = {"w": "majority", "wtimeout": timeout, "j": True}
         concern = WriteConcern(**(safe | client.write_concern.document))
         chosen = client.get_database(
             database or client.get_default_database(DATABASE).name,

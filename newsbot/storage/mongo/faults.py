@@ -19,7 +19,7 @@ from pymongo.errors import (
     WTimeoutError,
 )
 
-from newsbot.errors import DataError, DataFull, DataUnavailable
+from newsbot.errors import DataError, DataFull, DataUnavailable, RecordRefused
 
 DUPLICATE_KEY = 11000
 _AWAY = "does not answer; start it, or correct MONGO_URI"
@@ -29,8 +29,8 @@ _FAULTS: dict[int, tuple[type[DataError], str]] = {
     18: (DataUnavailable, "refuses the user or the password; correct them in MONGO_URI"),
     8000: (DataUnavailable, "refuses the user or the password; correct them in MONGO_URI"),
     13: (DataUnavailable, "does not let this user do that; grant it the role readWrite on the database"),
-    14031: (DataFull, "the server's disk is full; make room and start again: nothing stored is lost"),
-    12501: (DataFull, "the quota is used up; raise it and start again: nothing stored is lost"),
+    14031: (DataFull, "the server's disk is full; make room there: nothing stored is lost"),
+    12501: (DataFull, "the quota is used up; raise it: nothing stored is lost"),
     50: (DataUnavailable, _SLOW),
     64: (DataUnavailable, _SLOW),
     100: (DataUnavailable, "has too few members for the write concern; start them, or correct MONGO_URI"),
@@ -39,6 +39,8 @@ _FAULTS: dict[int, tuple[type[DataError], str]] = {
 }
 _GONE = frozenset({6, 7, 89, 91, 189, 202, 317, 358, 9001, 10107, 11600, 11602, 13435, 13436})
 """Codes of a server that shuts down, elects or is cut off."""
+_REFUSED = frozenset({2, 9, 14, 52, 57, 66, 121, 10334, 17280, 17419})
+"""Codes that a single record is to blame for: its values, names or size."""
 
 
 @contextmanager
@@ -53,7 +55,7 @@ def readable_errors(name: str) -> Iterator[None]:
 def translate(name: str, error: Exception) -> DataError:
     """Return the fault as :class:`DataError`; ``name`` is how people call the place."""
     if isinstance(error, BSONError | DocumentTooLarge | OverflowError):
-        return DataError(f"{name}: a record cannot be kept ({_cause(error)})")
+        return RecordRefused(f"{name}: a record cannot be kept ({_cause(error)})")
     if isinstance(error, WTimeoutError | ExecutionTimeout):
         return DataUnavailable(f"{name}: {_SLOW}")
     if isinstance(error, ConnectionFailure):
@@ -80,6 +82,8 @@ def _by_code(name: str, error: OperationFailure) -> DataError:
             return kind(f"{name}: {text}")
         if code in _GONE:
             return DataUnavailable(f"{name}: {_AWAY} ({_cause(error)})")
+        if code in _REFUSED:
+            return RecordRefused(f"{name}: a record cannot be kept ({_cause(error)})")
     return DataError(f"{name}: {_cause(error)}")
 
 

@@ -1,0 +1,58 @@
+"""What crawls through outages have in common: waiting for a moment, and what the log says afterwards."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable
+
+from newsbot.demo.check import compare
+from newsbot.demo.server import DemoServer
+from newsbot.items import Article
+
+ARTICLES = 60
+
+
+def wait_until(there: Callable[[], bool], what: str) -> None:
+    """Wait for something that takes a few seconds."""
+    end = time.monotonic() + 60
+    while not there():
+        assert time.monotonic() < end, what
+        time.sleep(0.005)
+
+
+def wait_for_requests(site: DemoServer, number: int) -> None:
+    """Wait until a crawl is in the middle of its work."""
+    wait_until(lambda: len(site.log) >= number, "the crawl did not get so far")
+
+
+def said(err: str) -> tuple[list[str], list[str]]:
+    """Return what a worker's log said of data that went away, and of data that came back."""
+    lines = err.splitlines()
+    away = [line for line in lines if "the crawl waits for it" in line]
+    return away, [line for line in lines if "the data are back after" in line]
+
+
+def check_one_outage(err: str, words: str) -> None:
+    """Check that one outage was told in two lines."""
+    away, back = said(err)
+    assert len(away) == 1, err
+    assert words in away[0]
+    assert len(back) == 1, err
+    assert "Traceback" not in err
+
+
+def check_stored_once(articles: Iterable[Article], site: DemoServer) -> None:
+    """Check that all articles were stored, once each."""
+    report = compare(articles, site.manifest)
+    assert report.ok, report.faults
+
+
+def check_fetched_once(site: DemoServer) -> None:
+    """Check that hardly an article was asked for twice."""
+    fetched = Counter(
+        (record.host, record.path)
+        for record in site.log
+        if record.kind == "article" and record.status == 200 and record.whole
+    )
+    assert fetched.total() <= 1.05 * len(fetched)

@@ -1,0 +1,330 @@
+"""An outage as all parts of a crawl see it: told once, tried seldom, over when the failed call succeeds."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from newsbot import outage as module
+from newsbot.errors import DataError, DataFull, DataUnavailable, RecordRefused
+from newsbot.outage import CALM, FIRST_PAUSE, LONGEST_PAUSE, Guarded, Outage
+from tests.builders import ManualClock
+
+
+class Backend:
+    """Raises what it is told, counts what reaches it."""
+
+    def __init__(self) -> None:
+        self.fault: DataError | None = None
+        self.calls: list[str] = []
+
+    def _answer(self, name: str) -> str:
+        self.calls.append(name)
+        if self.fault is not None:
+            raise self.fault
+        return name
+
+    def read(self) -> str:
+        return self._answer("read")
+
+    def write(self) -> str:
+        return self._answer("write")
+
+    def iter_pages(self) -> Iterator[str]:
+        for _ in range(3):
+            yield self._answer("page")
+
+    def close(self) -> str:
+        return self._answer("close")
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock(0.0)
+
+
+@pytest.fixture
+def outage(clock: ManualClock) -> Outage:
+    return Outage(clock, spread=lambda _, high: high)
+
+
+@pytest.fixture
+def backend() -> Backend:
+    return Backend()
+
+
+@pytest.fixture
+def part(backend: Backend, outage: Outage) -> Any:
+    return Guarded(backend, "storage", "server", outage, local=False)
+
+
+def away(part: Any, backend: Backend, call: str = "write", fault: DataError | None = None) -> None:
+    backend.fault = fault or DataUnavailable("server: away")
+    with pytest.raises(DataError):
+        getattr(part, call)()
+
+
+def messages(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [f"{record.levelname} {record.getMessage()}" for record in caplog.records]
+
+
+def test_what_works_passes_through(part: Any, outage: Outage) -> None:
+    assert part.read() == "read"
+    assert list(part.iter_pages()) == ["page"] * 3
+    assert not outage
+    assert outage.wait == 0
+
+
+def test_while_it_is_away_nothing_is_sent_until_the_next_try(
+    part: Any, backend: Backend, outage: Outage, clock: ManualClock
+) -> None:
+    away(part, backend)
+    assert outage.wait == FIRST_PAUSE
+    for call in ("read", "write", "iter_pages"):
+        with pytest.raises(DataUnavailable, match="server: away"):
+            list(getattr(part, call)())
+    assert backend.calls == ["write"]
+    clock.now += FIRST_PAUSE
+    with pytest.raises(DataUnavailable):
+        part.read()
+    with pytest.raises(DataUnavailable):
+        part.write()
+    assert backend.calls == ["write", "read"]
+
+
+def test_pauses_double_up_to_a_limit_and_begin_anew_after_a_recovery(
+    part: Any, backend: Backend, outage: Outage, clock: ManualClock
+) -> None:
+    pauses = []
+    for _ in range(8):
+        away(part, backend)
+        pauses.append(outage.wait)
+        clock.now += outage.wait
+    assert pauses == [1, 2, 4, 8, 16, LONGEST_PAUSE, LONGEST_PAUSE, LONGEST_PAUSE]
+    backend.fault = None
+    part.write()
+    away(part, backend)
+    assert outage.wait == LONGEST_PAUSE, "that was no recovery"
+    clock.now += LONGEST_PAUSE
+    backend.fault = None
+    part.write()
+    clock.now += LONGEST_PAUSE + 1
+    away(part, backend)
+    assert outage.wait == FIRST_PAUSE
+    assert outage.count == 3
+
+
+def test_pauses_are_spread(clock: ManualClock) -> None:
+    asked = []
+
+    def spread(low: float, high: float) -> float:
+        asked.append((low, high))
+        return low
+
+    outage = Outage(clock, spread)
+    outage.failed("server", "write", DataUnavailable("away"), began=0.0, for_good=False)
+    assert asked == [(0.5, 1.0)]
+    assert outage.wait == FIRST_PAUSE / 2
+
+
+def test_it_is_told_once_when_it_begins_and_once_when_it_is_over(
+    part: Any, backend: Backend, clock: ManualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    away(part, backend)
+    for fault in ("refused", "loading"):
+        clock.now += LONGEST_PAUSE
+        away(part, backend, fault=DataUnavailable(f"server: {fault}"))
+    clock.now += LONGEST_PAUSE
+    backend.fault = None
+    part.write()
+    part.write()
+    assert messages(caplog) == [
+        "ERROR server: away; the crawl waits for it and goes on by itself",
+        "INFO the data are back after 90 s (server)",
+    ]
+
+
+def test_an_answer_to_another_question_is_no_recovery_at_once(
+    part: Any, backend: Backend, outage: Outage, clock: ManualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A full server answers reads."""
+    away(part, backend)
+    for _ in range(4):
+        clock.now += LONGEST_PAUSE
+        backend.fault = None
+        part.read()
+        assert outage
+        clock.now += CALM - 0.1
+        part.read()
+        away(part, backend)
+    assert outage.count == len(messages(caplog)) == 1
+    clock.now += LONGEST_PAUSE
+    backend.fault = None
+    part.read()
+    clock.now += CALM
+    part.read()
+    assert not outage
+
+
+def test_places_fail_and_recover_each_for_itself(
+    part: Any, backend: Backend, outage: Outage, clock: ManualClock
+) -> None:
+    other = Backend()
+    elsewhere = Guarded(other, "frontier", "other", outage, local=False)
+    away(part, backend)
+    assert elsewhere.read() == "read", "what is well is used"
+    away(elsewhere, other)
+    assert outage.wait == 2 * FIRST_PAUSE, "one pause for all"
+    clock.now += 2 * FIRST_PAUSE
+    other.fault = None
+    elsewhere.write()
+    assert outage
+    backend.fault = None
+    part.write()
+    assert not outage
+
+
+def test_a_record_that_is_refused_is_no_outage(part: Any, backend: Backend, outage: Outage) -> None:
+    away(part, backend, fault=RecordRefused("too large"))
+    assert not outage
+
+
+def test_closing_is_never_refused(part: Any, backend: Backend) -> None:
+    away(part, backend)
+    backend.fault = None
+    assert part.close() == "close"
+
+
+def test_a_stream_that_breaks_off_is_an_outage(part: Any, backend: Backend, outage: Outage) -> None:
+    stream = part.iter_pages()
+    assert next(stream) == "page"
+    backend.fault = DataUnavailable("server: away")
+    with pytest.raises(DataUnavailable):
+        next(stream)
+    assert outage
+
+
+def test_before_the_first_call_after_a_fault_the_way_is_prepared(
+    part: Any, backend: Backend, outage: Outage, clock: ManualClock
+) -> None:
+    outage.on_return["server"] = lambda: backend.calls.append("resumed")
+    part.read()
+    away(part, backend)
+    clock.now += LONGEST_PAUSE
+    backend.fault = None
+    part.read()
+    part.read()
+    part.write()
+    assert backend.calls == ["read", "write", "resumed", "read", "read", "write"]
+
+
+def test_a_preparation_that_succeeds_is_a_recovery(
+    part: Any, backend: Backend, outage: Outage, clock: ManualClock
+) -> None:
+    outage.on_return["server"] = lambda: None
+    away(part, backend)
+    clock.now += LONGEST_PAUSE
+    backend.fault = None
+    part.read()
+    assert not outage
+
+
+def test_at_the_end_of_a_crawl_what_answers_is_back(
+    part: Any, backend: Backend, outage: Outage, clock: ManualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    away(part, backend)
+    outage.close()
+    clock.now += LONGEST_PAUSE
+    backend.fault = None
+    part.read()
+    outage.close()
+    assert messages(caplog)[1:] == ["INFO the data are back after 30 s (server)"]
+
+
+def test_a_preparation_that_fails_is_a_fault_too(
+    part: Any, backend: Backend, outage: Outage, clock: ManualClock
+) -> None:
+    away(part, backend)
+    faults = [DataUnavailable("server: still away")]
+
+    def resume() -> None:
+        if faults:
+            raise faults.pop()
+
+    outage.on_return["server"] = resume
+    backend.fault = None
+    clock.now += FIRST_PAUSE
+    with pytest.raises(DataUnavailable, match="still away"):
+        part.read()
+    assert outage.wait == 2 * FIRST_PAUSE
+    assert backend.calls == ["write"]
+
+
+@pytest.mark.parametrize("local", [True, False])
+def test_a_full_disk_of_our_own_ends_the_crawl_a_full_server_does_not(
+    backend: Backend, outage: Outage, local: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    given_up: list[str] = []
+    outage.give_up = lambda: given_up.append("end")
+    part = Guarded(backend, "storage", "server", outage, local=local)
+    away(part, backend, fault=DataFull("server: full"))
+    outage.try_now()
+    away(part, backend, fault=DataFull("server: full"))
+    assert given_up == ["end"] * local
+    (told,) = messages(caplog)
+    assert ("waits for it" in told) is not local
+
+
+def test_a_crawl_that_ends_does_not_say_that_it_waits(
+    part: Any, backend: Backend, outage: Outage, caplog: pytest.LogCaptureFixture
+) -> None:
+    outage.ending = lambda: True
+    away(part, backend)
+    assert messages(caplog) == ["ERROR server: away"]
+
+
+# --- waiting
+def patiently(outage: Outage, work: Callable[[], str]) -> str:
+    return asyncio.run(outage.patiently(work))
+
+
+def test_work_is_done_again_until_the_data_are_back(
+    part: Any, backend: Backend, outage: Outage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "FIRST_PAUSE", 0.001)
+    outage.clock = time.monotonic
+    backend.fault = DataUnavailable("server: away")
+
+    def work() -> str:
+        if len(backend.calls) == 3:
+            backend.fault = None
+        answer: str = part.write()
+        return answer
+
+    assert patiently(outage, work) == "write"
+    assert backend.calls == ["write"] * 4
+    assert not outage
+
+
+def test_nobody_waits_when_the_crawl_ends(part: Any, backend: Backend, outage: Outage) -> None:
+    outage.ending = lambda: True
+    backend.fault = DataUnavailable("server: away")
+    with pytest.raises(DataUnavailable):
+        patiently(outage, part.write)
+    assert backend.calls == ["write"]
+
+
+@pytest.mark.parametrize("fault", [RecordRefused("too large"), KeyError("a bug")])
+def test_what_time_does_not_heal_is_raised(outage: Outage, fault: Exception) -> None:
+    def work() -> str:
+        raise fault
+
+    with pytest.raises(type(fault)):
+        patiently(outage, work)
