@@ -2,10 +2,12 @@
 
 Rates: N client processes together queue URLs (newsbot 100 a call, as the links of a page come; scrapy-redis
 one a call, it has no other way), take them out (newsbot 16 a call, with lease and politeness), and, newsbot
-only, acknowledge each. Latency is that of one call as the crawler waits for it. Memory: ``MEMORY USAGE`` of
-all keys, a URL that waits and a URL that is known.
+only, acknowledge each. Memory: ``MEMORY USAGE`` of all keys, a URL that waits and a URL that is known.
 
-    python -m benchmarks.frontier [--urls 20000] [--known 1000000] [--json]
+Waits: how long the reactor of a worker stands still for a lease. Two workers at a pace of 100 pages a second
+each lease what there is room for and acknowledge it.
+
+    python -m benchmarks.frontier [--urls 20000] [--known 1000000] [--turns 3] [--json]
 """
 
 from __future__ import annotations
@@ -15,10 +17,11 @@ import json
 import multiprocessing
 import random
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from hashlib import blake2b
 from itertools import islice
-from statistics import quantiles
+from statistics import median, quantiles
 from typing import Any
 
 import redis
@@ -27,7 +30,7 @@ from scrapy_redis.dupefilter import RFPDupeFilter
 from scrapy_redis.queue import PriorityQueue
 
 from benchmarks.servers import own_redis
-from newsbot.frontier.base import Entry
+from newsbot.frontier.base import Entry, Lease
 from newsbot.frontier.redis import RedisFrontier
 from newsbot.items import Kind
 
@@ -35,6 +38,10 @@ HOSTS = 1000
 CLIENTS = (1, 2, 4)
 PAGE_OF_LINKS = 100
 LEASES = 16
+PACE = 0.01
+"""Seconds between two pages of a worker whose waits are measured."""
+IN_FLIGHT = 8
+CALLS = 1000
 Timed = tuple[int, float, list[float]]
 """How many URLs, in how many seconds, and how long each call took."""
 
@@ -88,6 +95,23 @@ def newsbot_turn(url: str, start: int, stop: int) -> Timed:
         if not leases:
             break
     return done, time.perf_counter() - begin, latencies
+
+
+def newsbot_waits(url: str, start: int, stop: int) -> Timed:
+    """Lease and acknowledge at the pace of a crawl; the latencies are those of the leases."""
+    del stop
+    frontier = RedisFrontier(url)
+    held: deque[Lease] = deque()
+    latencies = []
+    begin = time.perf_counter()
+    for turn in range(CALLS):
+        time.sleep(max(0.0, begin + turn * PACE - time.perf_counter()))
+        if len(held) >= IN_FLIGHT:
+            frontier.ack(held.popleft(), next_due=None)
+        before = time.perf_counter()
+        held += frontier.lease(f"worker {start}", IN_FLIGHT - len(held), horizon=0, ttl=3600, accept=bool)
+        latencies.append(time.perf_counter() - before)
+    return CALLS, time.perf_counter() - begin, latencies
 
 
 def scrapy_redis_add(url: str, start: int, stop: int) -> Timed:
@@ -155,8 +179,28 @@ def rates(url: str, urls: int, clients: int) -> Iterator[dict[str, Any]]:
                 "step": step,
                 "clients": clients,
                 "per_second": sum(done for done, _, _ in parts) / max(seconds for _, seconds, _ in parts),
-                "p99_ms": quantiles(latencies, n=100)[98] * 1000,
+                **_percentiles(latencies),
             }
+
+
+def _middle(rows: tuple[dict[str, Any], ...]) -> dict[str, Any]:
+    """Return the row of several turns with their medians."""
+    figures = ("per_second", "p50_ms", "p99_ms")
+    return rows[0] | {name: median(row[name] for row in rows) for name in figures}
+
+
+def waits(url: str, urls: int) -> dict[str, Any]:
+    """Return how long leases take two workers at the pace of a crawl, beside so many pending URLs."""
+    _refill(url, urls)
+    with multiprocessing.get_context("spawn").Pool(2) as pool:
+        parts = pool.starmap(newsbot_waits, [(url, n, n) for n in range(2)], 1)
+    latencies = [one for _, _, taken in parts for one in taken]
+    return {"system": "newsbot", "wait": "lease", "urls": urls, **_percentiles(latencies)}
+
+
+def _percentiles(latencies: list[float]) -> dict[str, float]:
+    cuts = quantiles(latencies, n=100)
+    return {"p50_ms": cuts[49] * 1000, "p99_ms": cuts[98] * 1000}
 
 
 def _refill(url: str, urls: int) -> None:
@@ -205,7 +249,7 @@ def _used(client: redis.Redis, pattern: str) -> float:
 
 
 def _print(rows: list[dict[str, Any]]) -> None:
-    print(f"{'':15}{'':24}{'clients':>8}{'URLs a second':>15}{'p99 of a call':>15}")
+    print(f"{'':15}{'':24}{'clients':>8}{'URLs a second':>15}{'p50 of a call':>15}{'p99 of a call':>15}")
     timed = [row for row in rows if "step" in row]
     theirs = {(row["step"], row["clients"]): row["per_second"] for row in timed if row["system"] != "newsbot"}
     for row in timed:
@@ -213,7 +257,7 @@ def _print(rows: list[dict[str, Any]]) -> None:
         note = f"  {ratio:.1f} times" if row["system"] == "newsbot" else ""
         print(
             f"{row['system']:15}{row['step']:24}{row['clients']:8}{row['per_second']:15,.0f}"
-            f"{row['p99_ms']:12.2f} ms{note}"
+            f"{row['p50_ms']:12.2f} ms{row['p99_ms']:12.2f} ms{note}"
         )
     print("\nURLs a second through the whole life: add, take out, acknowledge")
     for clients in CLIENTS:
@@ -231,11 +275,20 @@ def _print(rows: list[dict[str, Any]]) -> None:
             f"{clients} clients: scrapy-redis {pace['scrapy-redis']:,.0f}, newsbot {pace['newsbot']:,.0f}, "
             f"{pace['newsbot'] / pace['scrapy-redis']:.2f} times"
         )
+    for row in rows:
+        if "wait" in row:
+            print(
+                f"\nthe reactor waits for a lease, {row['urls']:,} URLs pending: p50 {row['p50_ms']:.2f} ms, "
+                f"p99 {row['p99_ms']:.2f} ms"
+            )
     print("\nbytes per URL")
     for kind in ("queued", "known"):
+        first = None
         for row in rows:
             if kind in row:
-                print(f"{row['system']:15}{kind:10}{row['urls']:12,} URLs{row[kind]:10.1f}")
+                first = first or row[kind]
+                note = f"  {first / row[kind]:.1f} times less" if row[kind] != first else ""
+                print(f"{row['system']:15}{kind:10}{row['urls']:12,} URLs{row[kind]:10.1f}{note}")
 
 
 def main() -> None:
@@ -245,10 +298,16 @@ def main() -> None:
     )
     parser.add_argument("--urls", type=int, default=20_000)
     parser.add_argument("--known", type=int, default=1_000_000)
+    parser.add_argument("--turns", type=int, default=3, help="the median of so many is shown")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     with own_redis() as url:
-        rows = [row for clients in CLIENTS for row in rates(url, options.urls, clients)]
+        turns = [
+            [row for clients in CLIENTS for row in rates(url, options.urls, clients)]
+            for _ in range(options.turns)
+        ]
+        rows = [_middle(same) for same in zip(*turns, strict=True)]
+        rows.append(waits(url, options.urls))
         rows += memory(url, options.urls, options.known)
     if options.json:
         print(json.dumps(rows))

@@ -1,0 +1,104 @@
+"""Acknowledged writes that are missing after kill -9 of mongod in the middle of writing: must be none.
+
+Three processes store articles, each its own, through newsbot's storage and write down the number of each one
+that was acknowledged. At random moments mongod is killed (SIGKILL) and started again on the same data; the
+writers wait and try the same article again. At the end every acknowledged article must be there, once.
+
+    python -m benchmarks.durability [--kills 10] [--json]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import random
+import tempfile
+import time
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from benchmarks.servers import own_mongo
+from benchmarks.texts import articles
+from newsbot.errors import DataError
+from newsbot.storage.mongo import MongoStorage
+
+WRITERS = 3
+EACH = 10**7
+"""Numbers of articles that a writer may use."""
+
+
+def write(uri: str, folder: str, writer: int) -> None:
+    """Store articles until the file ``stop`` is there; note each that was acknowledged."""
+    path = Path(folder)
+    with (path / f"acknowledged{writer}").open("a", encoding="ascii", buffering=1) as noted:
+        storage = _connect(uri)
+        for number in range(writer * EACH, (writer + 1) * EACH):
+            (article,) = articles(number, number + 1)
+            while True:
+                try:
+                    storage.store(article)
+                    break
+                except DataError:
+                    time.sleep(0.05)
+            noted.write(f"{number}\n")
+            if (path / "stop").exists():
+                break
+        storage.close()
+
+
+def _connect(uri: str) -> MongoStorage:
+    while True:
+        try:
+            return MongoStorage(uri)
+        except DataError:
+            time.sleep(0.05)
+
+
+def measure(kills: int) -> dict[str, Any]:
+    """Kill so often; return what was acknowledged and what is missing."""
+    chance = random.Random("durability")
+    with own_mongo() as server, tempfile.TemporaryDirectory(prefix="newsbot-bench-") as folder:
+        uri = f"{server.uri}newsbot"
+        context = multiprocessing.get_context("spawn")
+        writers = [context.Process(target=write, args=(uri, folder, n), daemon=True) for n in range(WRITERS)]
+        for writer in writers:
+            writer.start()
+        time.sleep(4)  # they start and write
+        for _ in range(kills):
+            time.sleep(chance.uniform(0.2, 1.5))
+            server.kill()
+            server.start()
+        time.sleep(1)
+        (Path(folder) / "stop").touch()
+        for writer in writers:
+            writer.join(120)
+        noted = [int(line) for path in Path(folder).glob("ack*") for line in path.read_text().split()]
+        with closing(MongoStorage(uri)) as storage:
+            urls = {number: next(articles(number, number + 1)).canonical_url for number in noted}
+            missing = [number for number, url in urls.items() if storage.article(url) is None]
+            kept = storage.count_articles()
+    return {"kills": kills, "acknowledged": len(noted), "missing": len(missing), "kept": kept}
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--kills", type=int, default=10)
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    row = measure(options.kills)
+    if options.json:
+        print(json.dumps([row]))
+        return
+    print(
+        f"{row['kills']} times kill -9 of mongod: {row['acknowledged']} articles acknowledged, "
+        f"{row['missing']} of them missing, {row['kept']} kept"
+    )
+
+
+if __name__ == "__main__":
+    main()
