@@ -23,6 +23,7 @@ from newsbot.clock import Clock, system_clock, utc
 from newsbot.dedup.index import NearIndex
 from newsbot.errors import ArgumentError, DataError
 from newsbot.frontier.base import Frontier, LeanFrontier
+from newsbot.items import Article
 from newsbot.outage import Guarded, Outage
 from newsbot.owners import owner_name
 from newsbot.refill import Refill
@@ -30,7 +31,7 @@ from newsbot.rules import RuleSet
 from newsbot.rules.schema import Rule
 from newsbot.sitebooks import SiteBooks
 from newsbot.spiders.arguments import Arguments
-from newsbot.storage.base import Storage
+from newsbot.storage.base import Storage, Stored
 from newsbot.trials import ListTrials
 
 MAX_HOSTS = 65_536
@@ -122,11 +123,23 @@ class CrawlState:
         """For the first call after an outage only."""
         self.frontier = cast("Frontier", self._guarded("frontier", frontier))
         self.storage = cast("Storage", self._guarded("storage", storage))
+        self._local_storage = backends.is_local(storage)
         self.index = cast("NearIndex", self._guarded("index", index))
 
     def _guarded(self, name: str, part: Frontier | Storage | NearIndex) -> Guarded:
         local = backends.is_local(part)
         return Guarded(part, name, backends.place_of(part), self.outage, local=local)
+
+    async def store(self, article: Article) -> Stored:
+        """Keep an article; where a server is waited for, other pages are worked on meanwhile.
+
+        Raises :class:`newsbot.errors.DataError` kinds.
+        """
+        with self.timed("store"):
+            if self._local_storage:
+                return self.storage.store(article)
+            guarded = cast("Guarded", self.storage)
+            return cast("Stored", await guarded.in_thread("store", article))
 
     def refill_anew(self) -> None:
         """Let a frontier that keeps only what is due soon be filled, as far as it is not."""

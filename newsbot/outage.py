@@ -16,7 +16,8 @@ import asyncio
 import logging
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ParamSpec, TypeVar
 
@@ -60,6 +61,8 @@ class Outage:
         """When the last outage ended."""
         self.count = 0
         """Outages so far."""
+        self.noted = 0
+        """Faults so far."""
         self.ending: Callable[[], bool] = lambda: False
         """Asked by those that wait: True when the crawl ends and waiting is of no use."""
         self.give_up: Callable[[], None] = lambda: None
@@ -100,9 +103,17 @@ class Outage:
 
         Raises the fault when the crawl ends meanwhile, and one that time does not heal.
         """
+
+        async def at_once() -> _Answer:
+            return work(*given, **more)
+
+        return await self.patiently_await(at_once)
+
+    async def patiently_await(self, work: Callable[[], Awaitable[_Answer]]) -> _Answer:
+        """Do as :meth:`patiently` with work that is awaited."""
         while True:
             try:
-                return work(*given, **more)
+                return await work()
             except RecordRefused:
                 raise
             except DataError:
@@ -120,6 +131,7 @@ class Outage:
     # --- telling
     def failed(self, place: str, call: str, error: DataError, *, began: float, for_good: bool) -> None:
         """Note a fault of a call that ``began`` then; ``for_good`` if waiting will not heal it."""
+        self.noted += 1
         fault = self._faults.get(place)
         if not self._faults and self.clock() - self._calm_since > LONGEST_PAUSE:
             self._tries = 0  # else it was only a pause of the one before
@@ -186,23 +198,36 @@ class Guarded:
         self.__dict__[name] = guarded  # found at once the next time
         return guarded
 
+    async def in_thread(self, name: str, *given: Any) -> Any:
+        """Call the method ``name`` in a thread: the reactor goes on while a server is waited for.
+
+        The backend must stand calls from several threads; the outage is told in the reactor's own.
+        """
+        with self._watched(name):
+            return await asyncio.to_thread(getattr(self._backend, name), *given)
+
     def _call(self, name: str, work: Callable[..., Any], *given: Any, **more: Any) -> Any:
+        with self._watched(name):
+            return work(*given, **more)
+
+    @contextmanager
+    def _watched(self, name: str) -> Iterator[None]:
         outage, call = self._outage, f"{self._part}.{name}"
         outage.ask(self._place)
-        began = outage.clock()
+        began, noted = outage.clock(), outage.noted
         prepared = outage.is_away(self._place) and self._place in outage.on_return
         try:
             if prepared:
                 outage.on_return[self._place]()
-            answer = work(*given, **more)
+            yield
         except RecordRefused:
             raise
         except DataError as error:
             for_good = self._local and isinstance(error, DataFull)
-            outage.failed(self._place, call, error, began=began, for_good=for_good)
+            if outage.noted == noted:  # else a call beside this one has told it: one attempt, one pause
+                outage.failed(self._place, call, error, began=began, for_good=for_good)
             raise
         outage.succeeded(self._place, call, sure=prepared)
-        return answer
 
     def _stream(self, name: str, records: Iterator[Any]) -> Iterator[Any]:
         end = object()

@@ -31,13 +31,12 @@ class StorePipeline:
         state = CrawlState.of(self.crawler)
         tries = 0
 
-        def store() -> Stored:
+        async def store() -> Stored:
             nonlocal tries
             tries += 1
-            with state.timed("store"):
-                return state.storage.store(item)
+            return await state.store(item)
 
-        stored = await state.outage.patiently(store)
+        stored = await state.outage.patiently_await(store)
         item.version = stored.version
         if stored.verdict is Verdict.UNCHANGED and tries > 1:
             # it was kept by the try whose answer was lost

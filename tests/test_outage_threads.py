@@ -1,0 +1,59 @@
+"""Calls that wait for a server in threads: the outage is told once for all that were under way."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import Any
+
+import pytest
+
+from newsbot.errors import DataUnavailable
+from newsbot.outage import Guarded, Outage
+
+
+class Server:
+    """A backend whose calls wait until all are under way."""
+
+    def __init__(self, calls: int) -> None:
+        self.together = threading.Barrier(calls, timeout=20)
+        self.away = False
+        self.threads: set[int] = set()
+
+    def store(self, what: str) -> str:
+        self.together.wait()
+        self.threads.add(threading.get_ident())
+        if self.away:
+            raise DataUnavailable("server: away")
+        return what
+
+
+@pytest.fixture
+def server() -> Server:
+    return Server(3)
+
+
+@pytest.fixture
+def outage() -> Outage:
+    return Outage(spread=lambda low, high: high)
+
+
+async def call_all(server: Server, outage: Outage) -> list[Any]:
+    guarded = Guarded(server, "storage", "server", outage, local=False)
+    return await asyncio.gather(*(guarded.in_thread("store", what) for what in "abc"), return_exceptions=True)
+
+
+def test_calls_wait_beside_each_other(server: Server, outage: Outage) -> None:
+    assert asyncio.run(call_all(server, outage)) == ["a", "b", "c"]
+    assert threading.get_ident() not in server.threads
+    assert not outage
+
+
+def test_one_fault_of_calls_under_way_together_begins_one_pause(server: Server, outage: Outage) -> None:
+    server.away = True
+    answers = asyncio.run(call_all(server, outage))
+    assert [type(one) for one in answers] == [DataUnavailable] * 3
+    assert outage
+    assert (outage.count, outage.noted) == (1, 1)
+    with pytest.raises(DataUnavailable):
+        outage.ask("server")
