@@ -74,6 +74,8 @@ class CrawlState:
         """For a frontier that keeps only what is due soon."""
         self.list_trials = ListTrials()
         self.books = SiteBooks()
+        self.witnesses: dict[str, str] = {}
+        """By canonical URL, the article whose story was taken, until the one that took it is stored."""
         self.crawl_delays: dict[str, float] = {}
         """Seconds between requests that robots.txt of a host asks for, where its rule says less."""
         self._domain = lru_cache(MAX_HOSTS)(self._domain_of)

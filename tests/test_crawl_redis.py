@@ -11,10 +11,13 @@ from pathlib import Path
 import pytest
 import redis
 
+from newsbot.dedup.index import SqliteIndex
+from newsbot.dedup.redis import RedisIndex
 from newsbot.demo.check import compare
 from newsbot.demo.server import DemoServer
 from newsbot.frontier.redis import RedisFrontier
-from tests.crawls import World
+from tests.crawls import World, article_html
+from tests.mockserver import MockServer
 from tests.redisserver import RedisServer, need_redis
 
 ARTICLES = 60
@@ -81,6 +84,9 @@ def test_two_workers_share_the_work(world: World, site: DemoServer, server: Redi
     fetched = articles_fetched(site)
     assert len(fetched) > 0.9 * ARTICLES
     assert fetched.total() <= 1.05 * len(fetched)
+    with closing(RedisIndex(server.url)) as index, closing(SqliteIndex(world.data / "newsbot.db")) as local:
+        assert index.count() > 0.5 * ARTICLES, "near-duplicates are looked for in Redis"
+        assert local.count() == 0
 
 
 @pytest.mark.parametrize("moment", [15, 70])
@@ -129,3 +135,25 @@ def test_a_redis_that_lost_everything_is_filled_from_the_storage(
     twice = [page for page, times in articles_fetched(site).items() if times > 1]
     assert before
     assert len(twice) <= 2 * IN_FLIGHT, "what was stored is not fetched again"
+
+
+def test_near_copies_that_two_workers_fetch_are_one_story(world: World, server: RedisServer) -> None:
+    """Each page on a site of its own: the workers meet the copies of a text in the same moments."""
+    with MockServer() as web:
+        world.web = web
+        urls = [f"http://copy{copy}.test/{number}" for number in range(12) for copy in range(3)]
+        for url in urls:
+            number, copy = int(url.rpartition("/")[2]), int(url[len("http://copy")])
+            extra = f"<p>Printed by paper {copy}.</p></article>"
+            web.page(url, article_html(number).replace("</article>", extra))
+        for copy in range(3):
+            world.rule(f"copy{copy}.test", f"domain: copy{copy}.test\narticle: /\ndelay: 0\n")
+        argument = f"urls={','.join(urls)}"
+        workers = [world.start("-a", argument, REDIS_URL=server.url) for _ in range(2)]
+        for worker in workers:
+            _, err = worker.communicate(timeout=120)
+            assert worker.returncode == 0, err
+    with world.storage() as storage:
+        stories = storage.stories(min_members=1)
+    assert [len(story.members) for story in stories] == [3] * 12
+    assert all(len(story.sources) == 3 for story in stories)

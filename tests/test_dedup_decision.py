@@ -39,14 +39,14 @@ def test_the_id_of_a_story_never_changes() -> None:
 @pytest.mark.parametrize("similarity", [0.5, 0.7, 1.0])
 def test_a_like_text_elsewhere_is_a_member(similarity: float) -> None:
     assert decide(URL, "a.org", NONE, [neighbour(similarity)]) == Decision(
-        "story", Relation.MEMBER, None, similarity
+        "story", Relation.MEMBER, None, similarity, f"https://b.org/{similarity}"
     )
 
 
 def test_almost_the_same_text_of_the_source_is_a_near_duplicate() -> None:
     assert decide(URL, "a.org", NONE, [neighbour(0.89, "a.org")]).relation is Relation.MEMBER
     found = decide(URL, "a.org", NONE, [neighbour(0.93, "a.org"), neighbour(0.97, "b.org", story="best")])
-    assert found == Decision("best", Relation.NEAR_DUPLICATE, "https://a.org/0.93", 0.93)
+    assert found == Decision("best", Relation.NEAR_DUPLICATE, "https://a.org/0.93", 0.93, found.witness)
 
 
 def test_a_neighbour_without_a_story_begins_one() -> None:
@@ -67,7 +67,9 @@ def test_the_order_of_neighbours_makes_no_difference() -> None:
         neighbour(0.6, "a.org", None, "s4"),
     ]
     found = {decide(URL, "a.org", numbers_in("1 2 3"), order) for order in permutations(near)}
-    assert found == {Decision("s1", Relation.NEAR_DUPLICATE, "https://a.org/0.95", 0.95)}
+    assert found == {
+        Decision("s1", Relation.NEAR_DUPLICATE, "https://a.org/0.95", 0.95, "https://a.org/0.95")
+    }
 
 
 def test_a_template_with_other_numbers_is_other_news() -> None:

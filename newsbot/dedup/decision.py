@@ -66,6 +66,9 @@ class Decision:
     """Canonical URL of the article it nearly equals."""
     similarity: float = 0.0
     """To the neighbour that decided; 0 for a new one."""
+    witness: str | None = None
+    """Canonical URL of that neighbour: its story was taken, or, as long as it is in none, the one that it
+    would begin (:mod:`newsbot.dedup.settling`)."""
 
 
 def decide(url: str, source: str, numbers: frozenset[str], neighbours: Iterable[Neighbour]) -> Decision:
@@ -84,16 +87,17 @@ def decide(url: str, source: str, numbers: frozenset[str], neighbours: Iterable[
     if not likely:
         return Decision(own, Relation.NEW)
     best = max(likely, key=lambda item: (item.near.similarity, item.near.source == source, item.near.doc_id))
-    story = best.story or story_id(best.near.doc_id)
+    witness = best.near.doc_id
+    story = best.story or story_id(witness)
     twins = [
         neighbour
         for neighbour in likely
         if neighbour.near.source == source and neighbour.near.similarity >= SAME_ARTICLE
     ]
     if not twins:
-        return Decision(story, Relation.MEMBER, None, best.near.similarity)
+        return Decision(story, Relation.MEMBER, None, best.near.similarity, witness)
     twin = max(twins, key=lambda item: (item.near.similarity, item.near.doc_id))
-    return Decision(story, Relation.NEAR_DUPLICATE, twin.near.doc_id, twin.near.similarity)
+    return Decision(story, Relation.NEAR_DUPLICATE, twin.near.doc_id, twin.near.similarity, witness)
 
 
 def story_id(url: str) -> str:

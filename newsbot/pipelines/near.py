@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from scrapy.crawler import Crawler
@@ -47,6 +48,9 @@ class NearDuplicatePipeline:
         decision = decide(article.canonical_url, article.source, numbers_in(article.text), neighbours)
         article.story = decision.story
         article.duplicate_of = decision.duplicate_of
+        state.witnesses.pop(article.canonical_url, None)
+        if decision.witness is not None:
+            state.witnesses[article.canonical_url] = decision.witness
         if decision.relation is not Relation.NEW:
             state.count("duplicates/near")
 
@@ -55,4 +59,6 @@ def _neighbour(state: CrawlState, near: Near) -> Neighbour:
     kept = state.storage.article(near.doc_id)
     if kept is None:
         return Neighbour(near=near, story=None)
-    return Neighbour(near=near, story=kept.story, numbers=numbers_in(kept.text))
+    # under the address that has the text: it may be the very page that asks
+    stored = replace(near, doc_id=kept.canonical_url)
+    return Neighbour(near=stored, story=kept.story, numbers=numbers_in(kept.text))

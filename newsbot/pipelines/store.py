@@ -9,6 +9,8 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import DropItem
 
 from newsbot.crawlstate import CrawlState
+from newsbot.dedup.decision import story_id
+from newsbot.dedup.settling import settle
 from newsbot.items import Article
 from newsbot.storage.base import Stored, Verdict
 
@@ -41,6 +43,7 @@ class StorePipeline:
         if stored.verdict is Verdict.UNCHANGED and tries > 1:
             # it was kept by the try whose answer was lost
             stored = replace(stored, verdict=Verdict.NEW if stored.version == 1 else Verdict.UPDATED)
+        await state.outage.patiently(_settle, state, item, stored.verdict)
         return self._tell(state, item, stored)
 
     @staticmethod
@@ -56,3 +59,13 @@ class StorePipeline:
         state.count_site(item.source, "articles" if stored.verdict is Verdict.NEW else "updated")
         state.books.last_article[item.source] = state.clock()
         return item
+
+
+def _settle(state: CrawlState, article: Article, verdict: Verdict) -> None:
+    """Look again whether others, who met a like text meanwhile, are in the same story."""
+    url, story = article.canonical_url, article.story
+    joined = verdict is Verdict.NEW and story != story_id(url)
+    if story is not None and (joined or verdict is Verdict.SAME_TEXT):
+        with state.timed("store"):
+            settle(state.storage, url, story, state.witnesses.get(url))
+    state.witnesses.pop(url, None)
