@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from newsbot.demo.server import DemoServer
 from tests import redisserver
 from tests.builders import Desk
 from tests.crawls import World
@@ -67,3 +68,29 @@ def mongo_uri(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         return
     for server in run_mongo(tmp_path_factory.mktemp("mongo")):
         yield server.uri
+
+
+@pytest.fixture
+def redis_server(tmp_path: Path) -> Iterator[redisserver.RedisServer]:
+    """A Redis of the test's own that keeps what it acknowledged."""
+    redisserver.need_redis()
+    (tmp_path / "redis").mkdir()
+    server = redisserver.RedisServer(tmp_path / "redis", "--appendonly", "yes", "--appendfsync", "always")
+    server.start()
+    yield server
+    server.kill()
+
+
+@pytest.fixture
+def demo(tmp_path: Path) -> Iterator[DemoServer]:
+    """The site of ``scrapy demo``, with its manifest of what must be stored."""
+    with DemoServer(tmp_path / "rules", articles=60) as server:
+        yield server
+
+
+@pytest.fixture
+def demo_world(tmp_path: Path, demo: DemoServer) -> World:
+    """A data folder and the demo's rules."""
+    world = World(tmp_path, demo)
+    world.rules = demo.rules
+    return world

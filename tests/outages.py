@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
+from contextlib import closing
 
 from newsbot.demo.check import compare
 from newsbot.demo.server import DemoServer
+from newsbot.frontier.redis import RedisFrontier
 from newsbot.items import Article
+from tests.redisserver import RedisServer
 
-ARTICLES = 60
+QUICK = ("-s", "REDIS_PARAMS=" + json.dumps({"socket_timeout": 1}))
+"""A server that hangs is noticed after a second."""
 
 
 def wait_until(there: Callable[[], bool], what: str) -> None:
@@ -56,3 +61,10 @@ def check_fetched_once(site: DemoServer) -> None:
         if record.kind == "article" and record.status == 200 and record.whole
     )
     assert fetched.total() <= 1.05 * len(fetched)
+
+
+def counts(server: RedisServer) -> tuple[int, int, int]:
+    """Return how many URLs are pending, leased and set aside."""
+    with closing(RedisFrontier(server.url)) as frontier:
+        found = frontier.counts()
+    return found["pending"], found["leased"], found["aside"]

@@ -1,0 +1,107 @@
+"""Whole crawls while MongoDB is away: killed, stopped, full, not primary; and Ctrl-C meanwhile."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any
+
+import pytest
+from pymongo import MongoClient
+
+from newsbot.demo.server import DemoServer
+from newsbot.frontier.sqlite import SqliteFrontier
+from newsbot.storage.mongo import MongoStorage
+from tests.crawls import World
+from tests.outages import (
+    check_fetched_once,
+    check_one_outage,
+    check_stored_once,
+    said,
+    wait_for_requests,
+)
+from tests.servers import MongoServer, run_mongo
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MongoServer]:
+    yield from run_mongo(tmp_path_factory.mktemp("mongo"))
+
+
+@pytest.fixture
+def uri(server: MongoServer) -> str:
+    """The address of an empty database."""
+    with MongoClient[dict[str, Any]](server.uri) as client:
+        client.drop_database("newsbot")
+    return server.uri
+
+
+def check_all_is_well(demo_world: World, demo: DemoServer, uri: str) -> None:
+    with closing(MongoStorage(uri)) as storage:
+        check_stored_once(storage.iter_articles(), demo)
+    with closing(SqliteFrontier(demo_world.data / "newsbot.db")) as frontier:
+        counts = frontier.counts()
+    assert (counts["pending"], counts["leased"], counts["aside"]) == (0, 0, 0)
+
+
+def test_killed_and_started_again(demo_world: World, demo: DemoServer, server: MongoServer, uri: str) -> None:
+    worker = demo_world.start(MONGO_URI=uri)
+    wait_for_requests(demo, 40)
+    server.kill()
+    time.sleep(2)
+    server.start()
+    _, err = worker.communicate(timeout=120)
+    assert worker.returncode == 0, err
+    check_one_outage(err, "does not answer")
+    check_all_is_well(demo_world, demo, uri)
+    check_fetched_once(demo)
+
+
+def test_stopped_and_continued(demo_world: World, demo: DemoServer, server: MongoServer, uri: str) -> None:
+    worker = demo_world.start(MONGO_URI=uri + "?socketTimeoutMS=1000")
+    wait_for_requests(demo, 40)
+    assert server.process is not None
+    server.process.send_signal(signal.SIGSTOP)
+    time.sleep(14)
+    server.process.send_signal(signal.SIGCONT)
+    _, err = worker.communicate(timeout=120)
+    assert worker.returncode == 0, err
+    check_one_outage(err, "does not answer")
+    check_all_is_well(demo_world, demo, uri)
+    check_fetched_once(demo)
+
+
+@pytest.mark.parametrize("fault", [(14031, "disk is full; make room"), (10107, "does not answer")])
+def test_not_writable_for_a_while(
+    demo_world: World, demo: DemoServer, server: MongoServer, uri: str, fault: tuple[int, str]
+) -> None:
+    code, words = fault
+    worker = demo_world.start(MONGO_URI=uri)
+    wait_for_requests(demo, 40)
+    with server.failing(code, "insert", "update", "commitTransaction"):
+        time.sleep(3)
+    _, err = worker.communicate(timeout=120)
+    assert worker.returncode == 0, err
+    check_one_outage(err, words)
+    check_all_is_well(demo_world, demo, uri)
+    check_fetched_once(demo)
+
+
+def test_interrupted_meanwhile_it_ends_and_the_next_crawl_does_the_rest(
+    demo_world: World, demo: DemoServer, server: MongoServer, uri: str
+) -> None:
+    worker = demo_world.start(MONGO_URI=uri)
+    wait_for_requests(demo, 40)
+    server.kill()
+    time.sleep(2)
+    worker.send_signal(signal.SIGINT)
+    _, err = worker.communicate(timeout=60)
+    away, back = said(err)
+    assert (len(away), len(back)) == (1, 0), err
+    assert "Traceback" not in err
+    server.start()
+    again = demo_world.crawl(MONGO_URI=uri)
+    assert again.code == 0, again.err
+    check_all_is_well(demo_world, demo, uri)

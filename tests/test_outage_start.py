@@ -1,0 +1,98 @@
+"""A server that is not there, or refuses us, when a command starts: one line, exit code 1, no secrets."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from newsbot.storage.sqlite import SqliteStorage
+from tests.crawls import ROOT, World
+from tests.redisserver import RedisServer, need_redis
+from tests.servers import free_port
+
+COMMANDS = {
+    "crawl": ("crawl", "news"),
+    "add": ("add", "http://news.test/story/1"),
+    "why": ("why", "http://news.test/story/1"),
+    "sources": ("sources",),
+    "search": ("articles", "search", "bridge"),
+    "show": ("articles", "show", "http://news.test/story/1"),
+    "export": ("articles", "export", "--format", "jsonl"),
+    "stories": ("articles", "stories"),
+}
+OF_THE_QUEUE = ("crawl", "add", "why")
+"""Commands that ask the queue; the others read the storage only."""
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
+    """A Redis that wants a password."""
+    need_redis()
+    server = RedisServer(tmp_path_factory.mktemp("redis"), "--requirepass", "Right1")
+    server.start()
+    yield server
+    server.kill()
+
+
+def run(world: World, command: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    world.rule("news.test")
+    return subprocess.run(
+        [sys.executable, "-W", "error::ResourceWarning", "-m", "scrapy", *COMMANDS[command]],
+        cwd=ROOT,
+        env=world.environment(**environment),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def check_one_line(ended: subprocess.CompletedProcess[str], words: str) -> None:
+    (line,) = ended.stderr.strip().splitlines()
+    assert words in line
+    assert ended.returncode == 1
+    assert ended.stdout == ""
+    assert "Sekret" not in line
+
+
+@pytest.fixture
+def lonely(tmp_path: Path) -> World:
+    world = World(tmp_path, None)
+    SqliteStorage(world.data / "newsbot.db").close()  # else there is nothing to read
+    return world
+
+
+@pytest.mark.parametrize("command", OF_THE_QUEUE)
+def test_redis_is_not_there(lonely: World, command: str) -> None:
+    url = f"redis://user:Sekret@127.0.0.1:{free_port()}/0"
+    check_one_line(run(lonely, command, REDIS_URL=url), "cannot be reached")
+
+
+@pytest.mark.parametrize("command", OF_THE_QUEUE)
+def test_redis_refuses_the_password(lonely: World, guarded: RedisServer, command: str) -> None:
+    url = guarded.url.replace("redis://", "redis://:Sekret@")
+    check_one_line(run(lonely, command, REDIS_URL=url), "refuses user name or password")
+
+
+def test_redis_wants_a_password(lonely: World, guarded: RedisServer) -> None:
+    check_one_line(run(lonely, "crawl", REDIS_URL=guarded.url), "refuses user name or password")
+
+
+@pytest.mark.parametrize("url", ["Sekret", "http://user:Sekret@host/", "redis://user:Sekret@host:port/0"])
+def test_what_is_no_address_of_redis(lonely: World, url: str) -> None:
+    check_one_line(run(lonely, "add", REDIS_URL=url), "cannot be used")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_mongodb_is_not_there(lonely: World, command: str) -> None:
+    uri = f"mongodb://user:Sekret@127.0.0.1:{free_port()}/?serverSelectionTimeoutMS=300"
+    check_one_line(run(lonely, command, MONGO_URI=uri), "does not answer; start it, or correct MONGO_URI")
+
+
+@pytest.mark.parametrize("command", ["crawl", "sources"])
+def test_what_is_no_address_of_mongodb(lonely: World, command: str) -> None:
+    check_one_line(run(lonely, command, MONGO_URI="mongodb://user:Sekret@@host/"), "MONGO_URI: ")
