@@ -107,7 +107,7 @@ class Refill:
                 again.append(entry_again(page))
             else:
                 known[page.fingerprint] = page.last_fetched
-        self._frontier.add(again, force=not self._anew)
+        self._frontier.add(again, force=True)
         self._frontier.remember(known)
         self._queued += len(again)
 

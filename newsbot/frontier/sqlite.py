@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from newsbot.clock import Clock, system_clock
+from newsbot.frontier import sqlite_transfer
 from newsbot.frontier.base import ASIDE, Added, Entry, Known, Lease, Outlook, Resumed
 from newsbot.frontier.sqlite_add import Adding, mark_done
 from newsbot.frontier.sqlite_handout import choose, reclaim, settle, unsettled
@@ -22,6 +23,7 @@ from newsbot.frontier.sqlite_outlook import look_ahead
 from newsbot.frontier.sqlite_resume import take_again
 from newsbot.frontier.sqlite_rows import dump, entry_of, find
 from newsbot.frontier.sqlite_schema import MIGRATIONS, PUBLIC_STATES
+from newsbot.frontier.transfer import EntryCopy, HostCopy
 from newsbot.sqlitefile import open_database, readable_errors, snapshot, transaction
 
 _LEASE = "UPDATE frontier_urls SET state = 'leased', at = ?, owner = ?, token = ? WHERE id = ?"
@@ -249,6 +251,24 @@ class SqliteFrontier:
                 counts[PUBLIC_STATES[state]] += urls
             (counts["hosts"],) = db.execute("SELECT count(*) FROM frontier_hosts").fetchone()
             return counts
+
+    # --- copies
+    def copy_hosts(self) -> Iterator[HostCopy]:
+        """All hosts; see :mod:`newsbot.frontier.transfer`."""
+        with readable_errors(self._path):
+            for some in sqlite_transfer.copy_hosts(self._db):
+                yield from some
+
+    def copy_entries(self) -> Iterator[EntryCopy]:
+        """All entries; see :mod:`newsbot.frontier.transfer`."""
+        with readable_errors(self._path):
+            for some in sqlite_transfer.copy_entries(self._db):
+                yield from some
+
+    def take_entries(self, copies: Sequence[EntryCopy]) -> None:
+        """Keep entries that are not known yet; see :mod:`newsbot.frontier.transfer`."""
+        with self._writing() as db:
+            sqlite_transfer.take_entries(db, copies)
 
     def close(self) -> None:
         """Release the file. Does not hand leases back: call :meth:`release` first."""

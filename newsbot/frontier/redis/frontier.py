@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 
 from newsbot.clock import Clock
@@ -21,6 +21,8 @@ from newsbot.frontier.base import Added, Entry, Known, Lease, Outlook, Refill, R
 from newsbot.frontier.redis.codec import STATES, arguments, optional, record_of
 from newsbot.frontier.redis.keys import Keys
 from newsbot.frontier.redis.scripts import Scripts
+from newsbot.frontier.redis.transfer import entry_copy, host_copy, values
+from newsbot.frontier.transfer import EntryCopy, HostCopy
 from newsbot.redisserver import SettingsLike, connect, readable_errors, refuse_eviction, server_name
 
 VERSION = 1
@@ -267,6 +269,24 @@ class RedisFrontier:
         """How many entries are in each state: keys pending, leased, done, aside, hosts."""
         names = ("pending", "leased", "done", "aside", "hosts")
         return dict(zip(names, self._scripts.stats(), strict=False))
+
+    # --- copies
+    def copy_hosts(self) -> Iterator[HostCopy]:
+        """All hosts; see :mod:`newsbot.frontier.transfer`."""
+        for name, raw in self._scripts.scan("hosts"):
+            yield host_copy(name, raw)
+
+    def copy_entries(self) -> Iterator[EntryCopy]:
+        """All entries that are kept whole; see :mod:`newsbot.frontier.transfer`."""
+        for fingerprint, raw in self._scripts.scan("entries"):
+            yield entry_copy(fingerprint, raw)
+
+    def take_entries(self, copies: Sequence[EntryCopy]) -> None:
+        """Keep entries that are not known yet; see :mod:`newsbot.frontier.transfer`."""
+        for start in range(0, len(copies), _CHUNK):
+            chunk = copies[start : start + _CHUNK]
+            given = [value for copy in chunk for value in values(copy)]
+            self._scripts.take([copy.entry.fingerprint for copy in chunk], given, self.keep_within)
 
     def close(self) -> None:
         """Release the connection. Does not hand leases back: call :meth:`release` first."""

@@ -47,6 +47,10 @@ class Keys:
         """The key of the frontier's own state."""
         return self.fixed[0]
 
+    def named(self, name: str) -> str:
+        """Return one of the keys of :data:`NAMES`."""
+        return self.fixed[NAMES.index(name)]
+
     def bucket(self, level: int, index: int) -> str:
         """Return the key of one bucket of known URLs."""
         return f"{self.tag}:known:{level}:{index:x}"

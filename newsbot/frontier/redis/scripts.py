@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import redis
@@ -15,6 +15,8 @@ from newsbot.redisserver import Argument, lua_script, readable_errors
 
 BATCH = 300
 """Entries of one sort that one call moves, so that no call keeps others waiting for long."""
+
+_SCANNED = 500
 
 
 class Scripts:
@@ -136,6 +138,22 @@ class Scripts:
         """Pending, leased, done, aside, hosts, known."""
         answer: list[int] = self._run("stats")
         return answer
+
+    # --- copies
+    def scan(self, name: str) -> Iterator[tuple[bytes, bytes]]:
+        """All fields of one of the hashes, in no particular order."""
+        cursor = 0
+        while True:
+            with readable_errors(self._place):
+                answer: Any = self._client.hscan(self._keys.named(name), cursor, count=_SCANNED)
+            cursor, found = answer
+            yield from found.items()
+            if not cursor:
+                return
+
+    def take(self, fingerprints: Sequence[bytes], values: Iterable[Argument], within: float) -> None:
+        """Keep copies of entries that are not known."""
+        self._grow(self._with_buckets("take", fingerprints, within, *values))
 
     # --- inside
     def _with_buckets(self, name: str, fingerprints: Sequence[bytes], *values: Argument) -> Any:

@@ -14,13 +14,14 @@ from typing import TypeVar
 
 from newsbot.items import Article, Kind, PageRecord
 from newsbot.storage.base import ArticleFilter, Hit, SiteRecord, SourceRecord, Stored, Story
-from newsbot.storage.mongo import articles, discovery, results, search, sources, store, stories
+from newsbot.storage.mongo import articles, discovery, results, search, sources, store, stories, transfer
 from newsbot.storage.mongo import pages as page_collection
 from newsbot.storage.mongo.connection import Collections, connect
 from newsbot.storage.mongo.faults import readable_errors
 from newsbot.storage.mongo.schema import prepare
 from newsbot.storage.mongo.transaction import transact
 from newsbot.storage.results import SearchResult, SearchSummary
+from newsbot.storage.transfer import AliasCopy, ArticleCopy, PageCopy, Sites, TextCopy
 
 __all__ = ["MongoStorage"]
 
@@ -163,6 +164,48 @@ class MongoStorage:
         """See :meth:`newsbot.storage.results.SearchResults.forget_search`."""
         with self._readable() as database:
             return results.forget_search(database, search)
+
+    # --- copies
+    def copy_pages(self, after: str = "", sites: Sites = None) -> Iterator[PageCopy]:
+        """See :meth:`newsbot.storage.transfer.Transfer.copy_pages`."""
+        return self._streamed(transfer.copy_pages(self._place.database, after, sites))
+
+    def copy_articles(self, after: str = "", sites: Sites = None) -> Iterator[ArticleCopy]:
+        """See :meth:`newsbot.storage.transfer.Transfer.copy_articles`."""
+        return self._streamed(transfer.copy_articles(self._place.database, after, sites))
+
+    def copy_texts(self, after: str = "", sites: Sites = None) -> Iterator[TextCopy]:
+        """See :meth:`newsbot.storage.transfer.Transfer.copy_texts`."""
+        return self._streamed(transfer.copy_texts(self._place.database, after, sites))
+
+    def copy_aliases(self, after: str = "", sites: Sites = None) -> Iterator[AliasCopy]:
+        """See :meth:`newsbot.storage.transfer.Transfer.copy_aliases`."""
+        return self._streamed(transfer.copy_aliases(self._place.database, after, sites))
+
+    def take_pages(self, copies: Sequence[PageCopy]) -> None:
+        """See :meth:`newsbot.storage.transfer.Transfer.take_pages`."""
+        with self._readable() as database:
+            transfer.take_pages(database, copies)
+
+    def take_articles(self, copies: Sequence[ArticleCopy]) -> None:
+        """See :meth:`newsbot.storage.transfer.Transfer.take_articles`."""
+        with self._readable() as database:
+            transfer.take_articles(database, copies)
+
+    def take_texts(self, copies: Sequence[TextCopy]) -> None:
+        """See :meth:`newsbot.storage.transfer.Transfer.take_texts`."""
+        with self._readable() as database:
+            transfer.take_texts(database, copies)
+
+    def take_aliases(self, copies: Sequence[AliasCopy]) -> None:
+        """See :meth:`newsbot.storage.transfer.Transfer.take_aliases`."""
+        with self._readable() as database:
+            transfer.take_aliases(database, copies)
+
+    def take_sites(self, records: Iterable[SiteRecord]) -> None:
+        """See :meth:`newsbot.storage.transfer.Transfer.take_sites`."""
+        with self._readable() as database:
+            transfer.take_sites(database, records)
 
     def close(self) -> None:
         """See :meth:`newsbot.storage.base.Storage.close`."""

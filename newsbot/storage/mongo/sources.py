@@ -73,6 +73,14 @@ def sites(database: Collections) -> dict[str, SiteRecord]:
     }
 
 
+def site_document(record: SiteRecord) -> Document:
+    """Return the document of a site's record, whole."""
+    document: Document = harmless(asdict(record))
+    document["_id"] = document.pop("source")
+    document["counters"] = {_escaped(name): value for name, value in record.counters.items()}
+    return {name: value for name, value in document.items() if value is not None}
+
+
 def _source(document: Document) -> SourceRecord:
     values = {**document, "url": document["_id"], "kind": Kind(document["kind"])}
     del values["_id"]

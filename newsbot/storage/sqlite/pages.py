@@ -23,9 +23,9 @@ _AT_ONCE = 500  # parameters of one statement, and rows of one batch of a stream
 
 _OWN = tuple(name for name in _COLUMNS if name not in ("depth", "referrers", "referrer_count", "history"))
 _WRITTEN = (*_OWN, "depth", "referrers", "referrer_count", "referrer_bitmap", "history")
-_INSERT = f"INSERT INTO page ({', '.join(_WRITTEN)}) VALUES ({', '.join('?' * len(_WRITTEN))})"
+INSERT = f"INSERT INTO page ({', '.join(_WRITTEN)}) VALUES ({', '.join('?' * len(_WRITTEN))})"
 _values_of = attrgetter(*_OWN)
-_SAVE = f"{_INSERT} ON CONFLICT (fingerprint) DO UPDATE SET " + ", ".join(
+_SAVE = f"{INSERT} ON CONFLICT (fingerprint) DO UPDATE SET " + ", ".join(
     f"{name} = excluded.{name}" for name in _COLUMNS if name not in _KEPT
 )
 
@@ -46,8 +46,8 @@ def discover(database: sqlite3.Connection, pages: Sequence[PageRecord]) -> None:
             new[page.fingerprint] = (first, referrers, min(depth, page.depth))
         else:
             new[page.fingerprint] = (page, referrers_of(page), page.depth)
-    rows = [_row(page, referrers, depth, page.history) for page, referrers, depth in new.values()]
-    database.executemany(_INSERT, rows)
+    rows = [row_of(page, referrers, depth, page.history) for page, referrers, depth in new.values()]
+    database.executemany(INSERT, rows)
     database.executemany(
         "UPDATE page SET depth = ?, referrer_count = ?, referrers = ?, referrer_bitmap = ?"
         " WHERE fingerprint = ?",
@@ -61,7 +61,7 @@ def discover(database: sqlite3.Connection, pages: Sequence[PageRecord]) -> None:
 def pages(database: sqlite3.Connection, fingerprints: Sequence[bytes]) -> dict[bytes, PageRecord]:
     """Return the records of those URLs that are known."""
     rows = _select(database, ", ".join(_COLUMNS), fingerprints)
-    return {row["fingerprint"]: _record(row) for row in rows}
+    return {row["fingerprint"]: record_of(row) for row in rows}
 
 
 def save_pages(database: sqlite3.Connection, records: Sequence[PageRecord]) -> None:
@@ -75,7 +75,7 @@ def save_pages(database: sqlite3.Connection, records: Sequence[PageRecord]) -> N
     for record in records:
         history = merged(histories.get(record.fingerprint, []), json.loads(to_json(record.history)))
         histories[record.fingerprint] = history
-        rows.append(_row(record, referrers_of(record), record.depth, history))
+        rows.append(row_of(record, referrers_of(record), record.depth, history))
     database.executemany(_SAVE, rows)
 
 
@@ -100,7 +100,7 @@ def page_batches(
         ).fetchall()
         if not rows:
             return
-        yield [_record(row) for row in rows]
+        yield [record_of(row) for row in rows]
         place = rows[-1]["id"]
 
 
@@ -115,7 +115,7 @@ def due_batches(database: sqlite3.Connection, after: float, until: float) -> Ite
         ).fetchall()
         if not rows:
             return
-        yield [_record(row) for row in rows]
+        yield [record_of(row) for row in rows]
         place = (rows[-1]["next_due"], rows[-1]["id"])
 
 
@@ -141,10 +141,10 @@ def _select(
         yield from database.execute(f"SELECT {columns} FROM page WHERE fingerprint IN ({marks})", some)
 
 
-def _row(
+def row_of(
     page: PageRecord, referrers: Referrers, depth: int, history: list[dict[str, Any]]
 ) -> tuple[Any, ...]:
-    """The values of :data:`_WRITTEN`."""
+    """Return the values of a row for :data:`INSERT`."""
     return (
         *[_plain(value) if value.__class__ in (str, int) else value for value in _values_of(page)],
         depth,
@@ -159,7 +159,8 @@ def _plain(value: str | int) -> str | int:
     return clean(value) if isinstance(value, str) else min(value, _LARGEST)
 
 
-def _record(row: sqlite3.Row) -> PageRecord:
+def record_of(row: sqlite3.Row) -> PageRecord:
+    """Return the record of a whole row."""
     values = {name: row[name] for name in _COLUMNS}
     values["kind"] = Kind(row["kind"])
     values["referrers"] = json.loads(row["referrers"])[:MAX_REFERRERS]

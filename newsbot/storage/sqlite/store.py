@@ -36,6 +36,14 @@ def store(database: sqlite3.Connection, article: Article) -> Stored:
     return stored
 
 
+def insert(database: sqlite3.Connection, row: dict[str, Any]) -> int:
+    """Write the row of an article (its ``fingerprint`` among the columns) and return its number."""
+    row["moment"] = row["published_at"] or row["fetched_at"]
+    number = database.execute(_INSERT, row).lastrowid
+    assert number is not None
+    return number
+
+
 def _keep(database: sqlite3.Connection, row: dict[str, Any]) -> tuple[Stored, int]:
     """Keep an article; return also the number of the one that has its text."""
     own = database.execute("SELECT * FROM article WHERE fingerprint = ?", (row["fingerprint"],)).fetchone()
@@ -69,8 +77,7 @@ def _same(own: sqlite3.Row, row: dict[str, Any]) -> bool:
 
 def _add(database: sqlite3.Connection, row: dict[str, Any]) -> tuple[Stored, int]:
     row["version"] = 1
-    number = database.execute(_INSERT, row).lastrowid
-    assert number is not None
+    number = insert(database, row)
     database.execute("DELETE FROM article_alias WHERE fingerprint = ?", (row["fingerprint"],))
     _remember_text(database, row, number)
     search.add(database, number, 1, row["title"], row["text"])

@@ -1,0 +1,219 @@
+"""``scrapy move``: copy a crawl from the data file to servers, or home from there."""
+
+from __future__ import annotations
+
+import sys
+from collections import ChainMap
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+from newsbot.backends import DATA_FILE, SettingsLike, data_file, data_folder
+from newsbot.cli import FAULT, Action, Argument, Call, NewsbotCommand, positive
+from newsbot.clock import iso, system_clock, utc
+from newsbot.errors import ArgumentError, DataError
+from newsbot.moving import Choice, Compared, Journal, Side, compare_all, copy_all
+from newsbot.terminal import Column, make_console
+
+LINE_EVERY = 10_000
+"""Where there is no terminal, a line is written for so many things."""
+
+
+def move(call: Call) -> int:
+    """Copy everything (or a sample), compare both sides, and say what came of it."""
+    if call.options.to_file is not None:
+        return _to_file(call)
+    return _to_servers(call)
+
+
+def _to_servers(call: Call) -> int:
+    redis, mongo = _server(call, "REDIS_URL", "to_redis"), _server(call, "MONGO_URI", "to_mongo")
+    if not redis and not mongo:
+        raise ArgumentError("say where to: --to-redis URL, --to-mongo URI (or both), or --to-file FOLDER")
+    if call.options.sites or call.options.max_articles:
+        raise ArgumentError("--sites and --max-articles take a sample home: they go with --to-file")
+    path = data_file(call.settings)
+    if not path.exists():
+        raise DataError(f"{path}: there is no such data file; NEWSBOT_DATA names its folder")
+    embedded = ChainMap[str, Any]({"REDIS_URL": "", "MONGO_URI": ""}, _mapping(call.settings))
+    servers = ChainMap[str, Any]({"REDIS_URL": redis, "MONGO_URI": mongo}, _mapping(call.settings))
+    what = {"from": str(path.resolve()), "to_redis": _place(redis), "to_mongo": _place(mongo)}
+    with (
+        closing(Side.open(embedded)) as source,
+        closing(Side.open(servers, storage=bool(mongo), frontier=bool(redis))) as target,
+    ):
+        return _move(call, source, target, Choice(), Journal(data_folder(call.settings), what))
+
+
+def _to_file(call: Call) -> int:
+    if call.options.to_redis is not None or call.options.to_mongo is not None:
+        raise ArgumentError("--to-file brings data home: it does not go with --to-redis and --to-mongo")
+    settings = call.settings
+    if not settings.get("REDIS_URL") and not settings.get("MONGO_URI"):
+        raise ArgumentError("--to-file copies from servers: set REDIS_URL and MONGO_URI to theirs")
+    folder: Path = call.options.to_file
+    if folder.name == DATA_FILE:
+        folder = folder.parent
+    if (folder / DATA_FILE).resolve() == data_file(settings).resolve():
+        raise ArgumentError(f"--to-file {folder}: is the data folder of this crawl; name another one")
+    choice = Choice(sites=call.options.sites or None, max_articles=call.options.max_articles)
+    home = ChainMap[str, Any](
+        {"REDIS_URL": "", "MONGO_URI": "", "NEWSBOT_DATA": str(folder)}, _mapping(settings)
+    )
+    what = {
+        "from_redis": _place(settings.get("REDIS_URL")),
+        "from_mongo": _place(settings.get("MONGO_URI")),
+        "sites": call.options.sites and list(call.options.sites),
+        "max_articles": call.options.max_articles,
+    }
+    with closing(Side.open(settings)) as source, closing(Side.open(home)) as target:
+        return _move(call, source, target, choice, Journal(folder, what))
+
+
+def _move(call: Call, source: Side, target: Side, choice: Choice, journal: Journal) -> int:
+    source.check_idle()
+    if journal.finished:
+        call.note(
+            f"moved already, on {journal.finished}; what was crawled since is on the other side only. "
+            f"To move again, remove {journal.path}"
+        )
+        return 0
+    holds = target.holds_something()
+    if holds and not journal.found:
+        raise DataError(
+            "the other side holds data already, and would be mixed up with these; move to an empty place "
+            "(another database in MONGO_URI or REDIS_URL, another folder)"
+        )
+    if journal.found and not holds:
+        journal.forget()
+    with _progress(call) as report:
+        copy_all(source, target, choice, journal, report)
+        compared = compare_all(source, target, choice, report)
+    if all(one.same for one in compared):
+        journal.finish(iso(utc(system_clock())) or "")
+    return _answer(call, compared)
+
+
+def _answer(call: Call, compared: list[Compared]) -> int:
+    wrong = [one.kind for one in compared if not one.same]
+    if call.json:
+        rows = [
+            {
+                "kind": one.kind,
+                "source": {"count": one.source.count, "checksum": one.source.checksum},
+                "target": {"count": one.target.count, "checksum": one.target.checksum},
+                "same": one.same,
+            }
+            for one in compared
+        ]
+        call.document({"same": not wrong, "kinds": rows})
+    else:
+        columns = (Column("kind"), Column("here", "right"), Column("there", "right"), Column("checksum"))
+        rows_of = (
+            (one.kind, one.source.count, one.target.count, one.source.checksum if one.same else "differs")
+            for one in compared
+        )
+        call.table(columns, rows_of)
+    if wrong:
+        call.note(
+            f"the sides differ in {', '.join(wrong)}: nothing may write while data are moved; "
+            "empty the other side and move again"
+        )
+        return FAULT
+    return 0
+
+
+@contextmanager
+def _progress(call: Call) -> Iterator[Callable[[str, int], None]]:
+    """Give a function that shows how far each kind is: bars on a terminal, lines elsewhere."""
+    console = make_console(sys.stderr)
+    if call.json or not console.is_terminal:
+        yield _lines(call)
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed}"))
+    with Progress(*columns, TimeElapsedColumn(), console=console) as bars:
+        tasks: dict[str, TaskID] = {}
+
+        def show(kind: str, number: int) -> None:
+            if kind not in tasks:
+                for earlier in tasks.values():
+                    bars.update(earlier, total=bars.tasks[earlier].completed)
+                tasks[kind] = bars.add_task(kind, total=None)
+            bars.update(tasks[kind], completed=number)
+
+        yield show
+
+
+def _lines(call: Call) -> Callable[[str, int], None]:
+    told: dict[str, int] = {}
+
+    def show(kind: str, number: int) -> None:
+        if not call.json and number // LINE_EVERY > told.get(kind, 0):
+            told[kind] = number // LINE_EVERY
+            call.note(f"{kind}: {number}")
+
+    return show
+
+
+def _server(call: Call, setting: str, option: str) -> str:
+    """Return the address given; a flag without one means the setting's. Empty: not asked for."""
+    given: str | None = getattr(call.options, option)
+    if given is None:
+        return ""
+    address = given or str(call.settings.get(setting) or "")
+    if not address:
+        flag = "--" + option.replace("_", "-")
+        raise ArgumentError(f"{flag}: give an address, or set {setting}")
+    return address
+
+
+def _place(address: str | None) -> str | None:
+    """Return an address without the credentials."""
+    if not address:
+        return None
+    scheme, _, rest = address.partition("://")
+    return f"{scheme}://{rest.rpartition('@')[2]}" if rest else address
+
+
+def _mapping(settings: SettingsLike) -> Any:
+    """Scrapy's settings are a mapping as far as reading goes."""
+    assert isinstance(settings, Mapping)
+    return settings
+
+
+def _sites(text: str) -> tuple[str, ...]:
+    return tuple(name for name in (part.strip() for part in text.split(",")) if name)
+
+
+class Command(NewsbotCommand):
+    """See the module's text."""
+
+    summary = "Copy a crawl from the data file to Redis and MongoDB, or home from there"
+    actions = (
+        Action(
+            "",
+            "Copy a crawl from the data file to servers, or (--to-file) from servers to a file. Killed at "
+            "any moment, the same command goes on. Nothing may crawl meanwhile; the source stays as it is.",
+            move,
+            (
+                Argument("--to-redis", nargs="?", const="", metavar="URL", help="default: REDIS_URL"),
+                Argument("--to-mongo", nargs="?", const="", metavar="URI", help="default: MONGO_URI"),
+                Argument(
+                    "--to-file",
+                    type=Path,
+                    metavar="FOLDER",
+                    help="from REDIS_URL and MONGO_URI into this folder, to be used as NEWSBOT_DATA",
+                ),
+                Argument("--sites", type=_sites, metavar="A,B", help="only these sites (with --to-file)"),
+                Argument(
+                    "--max-articles",
+                    type=positive,
+                    metavar="N",
+                    help="a random sample of articles with their pages (with --to-file)",
+                ),
+            ),
+        ),
+    )

@@ -1,0 +1,59 @@
+"""What of the source is moved: all, some sites, or a sample of articles with their pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+from newsbot.moving.side import WholeStorage
+from newsbot.storage.transfer import AliasCopy, ArticleCopy, PageCopy, TextCopy
+from newsbot.urls import canonicalize, fingerprint
+
+KINDS = ("pages", "articles", "texts", "aliases")
+"""What a storage holds, in the order in which it is copied."""
+
+
+@dataclass(slots=True)
+class Choice:
+    """``sites``: domains; None: all. ``max_articles``: that many articles, taken at random; None: all."""
+
+    sites: tuple[str, ...] | None = None
+    max_articles: int | None = None
+    _articles: set[bytes] | None = field(default=None, init=False)
+    _pages: set[bytes] = field(default_factory=set, init=False)
+
+    @property
+    def everything(self) -> bool:
+        """True when nothing is left out."""
+        return self.sites is None and self.max_articles is None
+
+    def prepare(self, storage: WholeStorage) -> None:
+        """Choose the articles. Their keys are hashes: the first ones are as good as random ones."""
+        if self.max_articles is None:
+            return
+        self._articles = set()
+        for copy in islice(storage.copy_articles("", self.sites), self.max_articles):
+            self._articles.add(copy.fingerprint)
+            self._pages |= {copy.fingerprint, fingerprint(canonicalize(copy.article.url))}
+
+    def copies(self, storage: WholeStorage, kind: str, after: str = "") -> Iterator[Any]:
+        """Yield the chosen copies of one of :data:`KINDS`."""
+        some = getattr(storage, f"copy_{kind}")(after, self.sites)
+        return some if self._articles is None else filter(self._is_chosen, some)
+
+    def has_page(self, copy: PageCopy) -> bool:
+        """Return True if a page is chosen that is of one of the sites."""
+        return self._articles is None or copy.page.fingerprint in self._pages
+
+    def has_site(self, domain: str) -> bool:
+        """Return True for the sites wanted."""
+        return self.sites is None or domain in self.sites
+
+    def _is_chosen(self, copy: PageCopy | ArticleCopy | TextCopy | AliasCopy) -> bool:
+        assert self._articles is not None
+        if isinstance(copy, PageCopy):
+            return self.has_page(copy)
+        article = copy.fingerprint if isinstance(copy, ArticleCopy) else copy.article
+        return article in self._articles
