@@ -73,6 +73,8 @@ class Place:
         self.folder = folder
         self.data = folder / "data"
         self.rules = folder / "rules"
+        self.servers: list[str] = []
+        self.at_servers: dict[str, str] = {}
         self.rules.mkdir()
         shutil.copy(ROOT / "rules/_defaults.yaml", self.rules)
         (self.rules / "example.org.yaml").write_text(RULE)

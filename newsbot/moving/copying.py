@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from newsbot.clock import system_clock
 from newsbot.dedup.index import KEEP, NearIndex
 from newsbot.dedup.minhash import signature
-from newsbot.frontier.base import LeanFrontier
+from newsbot.frontier.base import Known, LeanFrontier
 from newsbot.frontier.transfer import EntryCopy
 from newsbot.items import PageRecord
 from newsbot.moving.choice import KINDS, Choice
@@ -76,7 +76,7 @@ def _copy_frontier(source: Side, target: WholeFrontier, choice: Choice, report: 
         moved += len(some)
         report("queue", moved)
     for pages in batches(choice.copies(source.storage, "pages")):
-        missing = _missing(target, [copy.page for copy in pages])
+        missing = _missing(source.frontier, target, [copy.page for copy in pages])
         target.take_entries(missing)
         hosts |= {copy.entry.host for copy in missing}
         moved += len(missing)
@@ -100,20 +100,21 @@ def _entries(frontier: WholeFrontier, choice: Choice) -> Iterator[EntryCopy]:
     return (copy for copy in frontier.copy_entries() if choice.has_site(copy.entry.data.get("source", "")))
 
 
-def _missing(target: WholeFrontier, pages: list[PageRecord]) -> list[EntryCopy]:
+def _missing(source: WholeFrontier, target: WholeFrontier, pages: list[PageRecord]) -> list[EntryCopy]:
     """Return entries for pages that the target does not know: the source keeps no more of them than that."""
-    known = target.known([page.fingerprint for page in pages])
-    return [_known_page(page) for page in pages if page.fingerprint not in known]
+    keys = [page.fingerprint for page in pages]
+    known, here = target.known(keys), source.known(keys)
+    return [_known_page(page, here.get(page.fingerprint)) for page in pages if page.fingerprint not in known]
 
 
-def _known_page(page: PageRecord) -> EntryCopy:
+def _known_page(page: PageRecord, here: Known | None) -> EntryCopy:
     waits = page.state in ("pending", "leased")
     entry = entry_again(page)
     return EntryCopy(
         entry=replace(entry, due=0.0) if waits else entry,
         state="pending" if waits else "done",
         at=None if waits else page.next_due,
-        last_fetched=page.last_fetched,
+        last_fetched=page.last_fetched if here is None else here.last_fetched,
     )
 
 

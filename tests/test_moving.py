@@ -1,0 +1,314 @@
+"""Moving a crawl to servers and home: everything arrives, killed or not, and answers as before."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pymongo import MongoClient
+
+from newsbot.demo.check import compare
+from newsbot.demo.server import DemoServer
+from newsbot.frontier.base import ASIDE, Entry
+from newsbot.frontier.redis import RedisFrontier
+from newsbot.frontier.sqlite import SqliteFrontier
+from newsbot.items import Kind
+from newsbot.owners import owner_name
+from newsbot.queueing import entry_again
+from newsbot.storage.base import SiteRecord, SourceRecord
+from newsbot.storage.mongo import MongoStorage
+from newsbot.storage.sqlite import SqliteStorage
+from tests.commandline import ROOT, Answer, Place
+from tests.contracts.storage_samples import NOON, make_article, make_page
+from tests.crawls import World
+from tests.redisserver import RedisServer, need_redis
+
+SITES = ("example.org", "другой.example")
+ARTICLES = 30
+
+
+@pytest.fixture
+def redis_server(tmp_path: Path) -> Iterator[RedisServer]:
+    need_redis()
+    (tmp_path / "redis").mkdir()
+    server = RedisServer(tmp_path / "redis")
+    server.start()
+    yield server
+    server.kill()
+
+
+@pytest.fixture
+def uri(mongo_uri: str) -> Iterator[str]:
+    """A database of the test's own."""
+    name = f"newsbot_test_{secrets.token_hex(6)}"
+    place, _, options = mongo_uri.partition("?")
+    yield f"{place.rstrip('/')}/{name}?{options}"
+    with MongoClient[dict[str, Any]](mongo_uri) as client:
+        client.drop_database(name)
+
+
+@pytest.fixture
+def place(tmp_path: Path, redis_server: RedisServer, uri: str) -> Place:
+    """A data file with something of everything; servers that are empty."""
+    place = Place(tmp_path)
+    place.servers = [f"--to-redis={redis_server.url}", f"--to-mongo={uri}"]
+    place.at_servers = {"REDIS_URL": redis_server.url, "MONGO_URI": uri}
+    with place.storage() as storage, place.frontier() as frontier:
+        fill(storage, frontier)
+    return place
+
+
+def fill(storage: SqliteStorage, frontier: SqliteFrontier) -> None:
+    for number in range(ARTICLES):
+        source = SITES[number % 2]
+        storage.store(make_article(f"a{number}", f"Text number {number}. " * 20, source=source))
+    for version in range(35):  # more than are kept
+        storage.store(make_article("changing", f"Version {version} of a text", hours=version))
+    storage.store(make_article("elsewhere", "Text number 0. " * 20))
+    storage.assign_story("https://example.org/a2", "https://example.org/a0", "https://example.org/a0")
+    pages = [make_page(f"a{number}", source=SITES[number % 2], state="done") for number in range(ARTICLES)]
+    pages[0].referrers = [f"https://example.org/{n}" for n in range(60)]
+    for number, page in enumerate(pages):
+        page.last_fetched, page.next_due = time.time() - 50, time.time() + 1000 * number
+        page.history = [{"at": 1.25, "event": "discovered", "where": "feed", "why": "item"}]
+    storage.discover(pages)
+    storage.save_pages(pages)
+    queue(frontier, [entry_again(page) for page in pages])
+    waiting = [make_page(f"waiting-{number}", first_seen=time.time()) for number in range(20)]
+    storage.discover(waiting)
+    frontier.add([replace(entry_again(page), priority=55.0) for page in waiting])
+    storage.save_sources([SourceRecord(url="https://example.org/rss", source=SITES[0], kind=Kind.FEED)])
+    storage.count_site(
+        SiteRecord(source=SITES[0], counters={"fetched": 9, "errors/a.b$c": 2}, last_article=5.0)
+    )
+
+
+def queue(frontier: SqliteFrontier, entries: list[Entry]) -> None:
+    """Fetch all; some failed on the way, one for good."""
+    frontier.set_politeness("example.org", delay=0, concurrency=500)
+    frontier.add([replace(entry, due=0.0) for entry in entries])
+    leases = frontier.lease("w", 500, horizon=0.0, ttl=600)
+    assert len(leases) == len(entries)
+    for number, lease in enumerate(leases):
+        if number in (3, 4):
+            frontier.nack(lease, delay=500, aside=number == 4)
+        else:
+            frontier.ack(lease, next_due=None if number % 3 else time.time() + 1000 * number)
+    frontier.set_politeness("example.org", delay=2.5, concurrency=3)
+
+
+def go(place: Place, *words: str, **environment: str) -> Answer:
+    path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+    done = subprocess.run(
+        [sys.executable, "-m", "scrapy", "move", *words],
+        cwd=ROOT,
+        env={**os.environ, **place.environment, "PYTHONPATH": path, **environment},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert "Traceback" not in done.stderr, done.stderr
+    return Answer(done.returncode, done.stdout, done.stderr)
+
+
+def copies(storage: Any) -> dict[str, list[Any]]:
+    return {kind: list(getattr(storage, f"copy_{kind}")()) for kind in ("articles", "texts", "aliases")}
+
+
+def of_file(folder: Path) -> dict[str, Any]:
+    """All that a data file answers."""
+    with closing(SqliteStorage(folder / "newsbot.db")) as storage:
+        return {
+            **copies(storage),
+            "pages": sorted(storage.iter_pages(), key=lambda page: page.fingerprint),
+            "bitmaps": [copy.bitmap for copy in storage.copy_pages()],
+            "sources": storage.sources(),
+            "sites": storage.sites(),
+            "found": {hit.article.canonical_url for hit in storage.search("text number", limit=100)},
+            "versions": storage.versions("https://example.org/changing"),
+        }
+
+
+def test_there_and_home_again_nothing_has_changed(
+    place: Place, tmp_path: Path, redis_server: RedisServer
+) -> None:
+    there = go(place, *place.servers)
+    assert there.code == 0, there.err
+    rows = {row[0]: row[1:] for row in there.rows}
+    assert rows["articles"][0] == rows["articles"][1] == str(ARTICLES + 1)
+    assert set(rows) == {"pages", "articles", "texts", "aliases", "sources", "sites", "queue"}
+    home = go(place, f"--to-file={tmp_path / 'home'}", **place.at_servers)
+    assert home.code == 0, home.err
+    assert of_file(tmp_path / "home") == of_file(place.data)
+    assert len(of_file(place.data)["versions"]) == 31
+    keys = [page.fingerprint for page in of_file(place.data)["pages"]]
+    with place.frontier() as before, closing(SqliteFrontier(tmp_path / "home/newsbot.db")) as after:
+        states = [
+            {key: one.state for key, one in frontier.known(keys).items()} for frontier in (before, after)
+        ]
+        assert states[0] == states[1]
+        assert set(states[0].values()) == {"pending", "done", "aside"}
+        assert [entry.data[ASIDE] for entry in after.aside(9)] == [
+            entry.data[ASIDE] for entry in before.aside(9)
+        ]
+        (host,) = [host for host in after.copy_hosts() if host.host == "example.org"]
+        assert (host.delay, host.concurrency) == (2.5, 3)
+        waiting = [
+            entry.priority for entry in (after.entry(key) for key in keys) if entry and "waiting" in entry.url
+        ]
+        assert waiting == [55.0] * 20
+    with closing(RedisFrontier(redis_server.url)) as frontier:
+        assert frontier.refill("w", ttl=1).until is not None, "a worker need not fill it again"
+
+
+def test_killed_at_any_moment_it_goes_on(place: Place, uri: str, redis_server: RedisServer) -> None:
+    with place.storage() as storage:
+        storage.discover([make_page(f"many/{number}") for number in range(6000)])
+    path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+    command = [sys.executable, "-m", "scrapy", "move", *place.servers]
+    process = subprocess.Popen(
+        command, cwd=ROOT, env={**os.environ, **place.environment, "PYTHONPATH": path}, stderr=subprocess.PIPE
+    )
+    journal = place.data / "move.json"
+    while not journal.exists():
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.001)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    moved = json.loads(journal.read_text())["done"]["pages"]
+    assert 0 < moved < 6050
+    again = go(place, "--json", *place.servers)
+    assert again.code == 0, again.err
+    assert again.json["same"] is True
+    assert all(kind["source"] == kind["target"] for kind in again.json["kinds"])
+    with closing(MongoStorage(uri)) as storage:
+        assert sum(1 for _ in storage.iter_pages()) == 6000 + ARTICLES + 20
+    third = go(place, *place.servers)
+    assert third.code == 0
+    assert "moved already" in third.err
+
+
+def test_a_sample_comes_home(place: Place, tmp_path: Path) -> None:
+    assert go(place, *place.servers).code == 0
+    site = go(place, f"--to-file={tmp_path / 'site'}", f"--sites={SITES[1]}", **place.at_servers)
+    assert site.code == 0, site.err
+    with closing(SqliteStorage(tmp_path / "site/newsbot.db")) as storage:
+        assert {article.source for article in storage.iter_articles()} == {SITES[1]}
+        assert {page.source for page in storage.iter_pages()} == {SITES[1]}
+        assert storage.count_articles() == ARTICLES // 2
+    few = go(place, f"--to-file={tmp_path / 'few' / 'newsbot.db'}", "--max-articles=5", **place.at_servers)
+    assert few.code == 0, few.err
+    with closing(SqliteStorage(tmp_path / "few/newsbot.db")) as storage:
+        assert storage.count_articles() == 5
+        assert len(list(storage.iter_pages())) <= 5
+    with closing(SqliteFrontier(tmp_path / "few/newsbot.db")) as frontier:
+        assert frontier.counts()["pending"] == 0
+
+
+def test_a_crawl_begun_in_the_file_ends_on_the_servers(
+    tmp_path: Path, redis_server: RedisServer, uri: str
+) -> None:
+    with DemoServer(tmp_path / "rules", articles=60) as site:
+        world = World(tmp_path, site)
+        world.rules = site.rules
+        worker = world.start()
+        while len(site.log) < 80:
+            assert worker.poll() is None
+            time.sleep(0.005)
+        worker.kill()
+        worker.communicate()
+        servers = {"REDIS_URL": redis_server.url, "MONGO_URI": uri}
+        moved = subprocess.run(
+            [sys.executable, "-m", "scrapy", "move", "--to-redis", "--to-mongo"],
+            cwd=ROOT,
+            env=world.environment(**servers),
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert moved.returncode == 0, moved.stderr
+        with world.storage() as storage:
+            stored = {article.canonical_url for article in storage.iter_articles()}
+        asked = len(site.log)
+        crawl = world.crawl(**servers)
+        assert crawl.code == 0, crawl.err
+        with closing(MongoStorage(uri)) as storage:
+            report = compare(storage.iter_articles(), site.manifest)
+            assert report.ok, report.faults
+    fetched = [record for record in site.log[asked:] if record.kind == "article" and record.whole]
+    assert stored
+    assert len(fetched) <= len(site.manifest.articles) - len(stored) + 32, "little is fetched again"
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "says"),
+    [
+        ([], 2, "--to-redis URL, --to-mongo URI"),
+        (["--to-redis"], 2, "--to-redis: give an address, or set REDIS_URL"),
+        (["--to-redis=redis://127.0.0.1:1/", "--sites=a"], 2, "they go with --to-file"),
+        (["--to-file=x", "--to-mongo=mongodb://127.0.0.1/"], 2, "does not go with"),
+        (["--to-file=x"], 2, "set REDIS_URL and MONGO_URI"),
+        (["--to-redis=redis://user:secret@127.0.0.1:1/"], 1, "redis://127.0.0.1:1/: cannot be reached"),
+        (["--to-redis=nonsense://x"], 1, "cannot be used"),
+        (["--to-file=x", "--max-articles=0"], 2, "no whole number above 0"),
+    ],
+)
+def test_what_cannot_be_is_said_in_one_line(tmp_path: Path, words: list[str], code: int, says: str) -> None:
+    place = Place(tmp_path)
+    with place.storage():
+        answer = go(place, *words, REDIS_URL="", MONGO_URI="")
+    assert answer.code == code
+    assert says in answer.err
+    assert answer.err.count("\n") == 1
+    assert "secret" not in answer.err
+
+
+def test_it_refuses_what_would_mix_or_lose_data(place: Place, tmp_path: Path) -> None:
+    empty = Place.__new__(Place)
+    empty.folder, empty.data, empty.rules = tmp_path, tmp_path / "nothing", place.rules
+    answer = go(empty, *place.servers)
+    assert (answer.code, "no such data file" in answer.err) == (1, True)
+    with place.frontier() as frontier:
+        owner = owner_name(time.time())  # this process, which lives
+        (lease,) = frontier.lease(owner, 1, horizon=time.time(), ttl=600)
+        answer = go(place, *place.servers)
+        assert (answer.code, "a crawl works on what is to be moved" in answer.err) == (1, True)
+        frontier.release(owner)
+        assert lease
+    assert go(place, *place.servers).code == 0
+    (place.data / "move.json").unlink()
+    answer = go(place, *place.servers)
+    assert (answer.code, "holds data already" in answer.err) == (1, True)
+    home = tmp_path / "home"
+    assert go(place, f"--to-file={home}", **place.at_servers).code == 0
+    other = go(place, f"--to-file={home}", "--max-articles=3", **place.at_servers)
+    assert (other.code, "another move was begun here" in other.err) == (1, True)
+    same = go(place, f"--to-file={place.data}", **place.at_servers)
+    assert (same.code, "is the data folder of this crawl" in same.err) == (2, True)
+
+
+def test_a_difference_is_found_and_named(place: Place, uri: str) -> None:
+    assert go(place, *place.servers).code == 0
+    journal = place.data / "move.json"
+    kept = json.loads(journal.read_text())
+    journal.write_text(json.dumps(kept | {"finished": None}))
+    with closing(MongoStorage(uri)) as storage:
+        storage.store(make_article("a1", "Changed meanwhile", source=SITES[1], hours=3))
+    answer = go(place, *place.servers)
+    assert answer.code == 1
+    assert "the sides differ in articles, texts" in answer.err
+    assert NOON + timedelta(hours=3) > NOON
