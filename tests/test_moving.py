@@ -29,6 +29,7 @@ from newsbot.owners import owner_name
 from newsbot.queueing import entry_again
 from newsbot.storage.base import SiteRecord, SourceRecord
 from newsbot.storage.mongo import MongoStorage
+from newsbot.storage.results import Position, SearchResult
 from newsbot.storage.sqlite import SqliteStorage
 from tests.commandline import ROOT, Answer, Place
 from tests.contracts.storage_samples import NOON, make_article, make_page
@@ -90,6 +91,21 @@ def fill(storage: SqliteStorage, frontier: SqliteFrontier) -> None:
     storage.discover(waiting)
     frontier.add([replace(entry_again(page), priority=55.0) for page in waiting])
     storage.save_sources([SourceRecord(url="https://example.org/rss", source=SITES[0], kind=Kind.FEED)])
+    found = Position(start=5, end=9, line=1, before="Text ", found="number")
+    for name in ("one", "two"):
+        storage.save_results(
+            [
+                SearchResult(
+                    search=name,
+                    text="number",
+                    url=f"https://{site}/a",
+                    source=site,
+                    looked_at=7.5,
+                    positions=(found,),
+                )
+                for site in SITES
+            ]
+        )
     storage.count_site(
         SiteRecord(source=SITES[0], counters={"fetched": 9, "errors/a.b$c": 2}, last_article=5.0)
     )
@@ -136,6 +152,9 @@ def of_file(folder: Path) -> dict[str, Any]:
             "pages": sorted(storage.iter_pages(), key=lambda page: page.fingerprint),
             "bitmaps": [copy.bitmap for copy in storage.copy_pages()],
             "sources": storage.sources(),
+            "results": [
+                {result.url: result for result in storage.results(one.search)} for one in storage.searches()
+            ],
             "sites": storage.sites(),
             "found": {hit.article.canonical_url for hit in storage.search("text number", limit=100)},
             "versions": storage.versions("https://example.org/changing"),
@@ -149,7 +168,16 @@ def test_there_and_home_again_nothing_has_changed(
     assert there.code == 0, there.err
     rows = {row[0]: row[1:] for row in there.rows}
     assert rows["articles"][0] == rows["articles"][1] == str(ARTICLES + 1)
-    assert set(rows) == {"pages", "articles", "texts", "aliases", "sources", "sites", "queue"}
+    assert set(rows) == {
+        "pages",
+        "articles",
+        "texts",
+        "aliases",
+        "sources",
+        "sites",
+        "search results",
+        "queue",
+    }
     home = go(place, f"--to-file={tmp_path / 'home'}", **place.at_servers)
     assert home.code == 0, home.err
     assert of_file(tmp_path / "home") == of_file(place.data)

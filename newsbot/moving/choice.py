@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Any
 
 from newsbot.moving.side import WholeStorage
+from newsbot.storage.results import SearchResult
 from newsbot.storage.transfer import AliasCopy, ArticleCopy, PageCopy, TextCopy
 from newsbot.urls import canonicalize, fingerprint
 
@@ -42,6 +43,11 @@ class Choice:
         """Yield the chosen copies of one of :data:`KINDS`."""
         some = getattr(storage, f"copy_{kind}")(after, self.sites)
         return some if self._articles is None else filter(self._is_chosen, some)
+
+    def results(self, storage: WholeStorage) -> Iterator[SearchResult]:
+        """Yield what searches over the pages of the chosen sites found."""
+        for search in storage.searches():
+            yield from (one for one in storage.results(search.search) if self.has_site(one.source))
 
     def has_page(self, copy: PageCopy) -> bool:
         """Return True if a page is chosen that is of one of the sites."""

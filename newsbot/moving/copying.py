@@ -62,6 +62,11 @@ def _copy_books(source: WholeStorage, target: WholeStorage, choice: Choice, repo
     sites = [record for record in source.sites().values() if choice.has_site(record.source)]
     target.take_sites(sites)
     report("sites", len(sites))
+    number = 0
+    for some in batches(choice.results(source)):
+        target.save_results(some)
+        number += len(some)
+        report("search results", number)
 
 
 def _copy_frontier(source: Side, target: WholeFrontier, choice: Choice, report: Report) -> None:

@@ -14,10 +14,11 @@ from newsbot.frontier.base import Frontier
 from newsbot.frontier.transfer import FrontierTransfer
 from newsbot.owners import dead_owners
 from newsbot.storage.base import Storage
+from newsbot.storage.results import SearchResults
 from newsbot.storage.transfer import Transfer
 
 
-class WholeStorage(Storage, Transfer, Protocol):
+class WholeStorage(Storage, Transfer, SearchResults, Protocol):
     """A storage that can be copied whole: all of ours."""
 
 
