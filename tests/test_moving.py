@@ -272,7 +272,8 @@ def test_a_crawl_begun_in_the_file_ends_on_the_servers(
         with world.storage() as storage:
             stored = {article.canonical_url for article in storage.iter_articles()}
         asked = len(site.log)
-        crawl = world.crawl(**servers)
+        world.servers = servers
+        crawl = world.crawl()
         assert crawl.code == 0, crawl.err
         with closing(MongoStorage(uri)) as storage:
             report = compare(storage.iter_articles(), site.manifest)
