@@ -34,6 +34,7 @@ import redis
 from pymongo import MongoClient
 
 from benchmarks.crews import SYSTEMS, Crew
+from benchmarks.loss import fill_queue
 from benchmarks.servers import own_mongo, own_redis, process_seconds, redis_seconds
 from benchmarks.site import Site
 from benchmarks.webs import Web, papers, tree, write_rules
@@ -43,6 +44,7 @@ QUIET = 10.0
 """Seconds without a new page after which a crawl is over."""
 DATABASES = {"scrapy-redis": "rival", "newsbot": "newsbot"}
 DELAY = 0.5
+POLITE_PAGES = 120
 Row = dict[str, Any]
 
 
@@ -132,8 +134,8 @@ def compare(job: str, web: Web, turns: int) -> Iterator[Row]:
 
 
 def polite(pages: int) -> Iterator[Row]:
-    """Yield how many requests a second one host sees."""
-    web = tree(pages, 1)
+    """Yield how many requests a second one host sees. scrapy-redis has all pages queued from the start."""
+    web = papers(pages, 1)
     with own_redis() as url:
         for workers in (1, 2, 4):
             for system in SYSTEMS:
@@ -141,13 +143,16 @@ def polite(pages: int) -> Iterator[Row]:
                     with redis.Redis.from_url(url) as client:
                         client.flushall()
                     folder = Path(name)
-                    write_rules(folder / "rules", web, follow="links", delay=DELAY, concurrency=8)
-                    crew = Crew(system, "follow", site, url, folder, delay=DELAY)
+                    write_rules(folder / "rules", web, follow="feeds", delay=DELAY, concurrency=8)
+                    job = "note" if system == "scrapy-redis" else "articles"
+                    extra = {"READ_FILE": str(folder / "read")}
+                    crew = Crew(system, job, site, url, folder, delay=DELAY, extra=extra)
+                    if job == "note":
+                        fill_queue(url, web)
                     yield {"system": system, "job": "polite", "workers": workers} | _pace(crew, web, workers)
 
 
 def _pace(crew: Crew, web: Web, workers: int) -> Row:
-    crew.prepare(web)
     try:
         for _ in range(workers):
             crew.start()
@@ -190,7 +195,7 @@ def main() -> None:
     if "articles" in wanted:
         rows += compare("articles", papers(options.pages, options.hosts), options.turns)
     if "polite" in wanted:
-        rows += polite(40)
+        rows += polite(POLITE_PAGES)
     if options.json:
         print(json.dumps(rows))
     else:

@@ -42,6 +42,10 @@ class NothingKept:
     def save_pages(self, pages: Sequence[PageRecord]) -> None:
         """Keep nothing."""
 
+    def iter_pages(self, **_: Any) -> Iterator[PageRecord]:
+        """Know nothing."""
+        return iter(())
+
     def sources(self, source: str | None = None) -> list[SourceRecord]:
         """Know nothing."""
         del source

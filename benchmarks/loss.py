@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import random
 import tempfile
 import time
@@ -33,7 +34,7 @@ from newsbot.storage.sqlite import SqliteStorage
 ANSWER_SECONDS = 0.2
 """So slow is the site that all requests that may be are in flight."""
 IDLE_SECONDS = 8.0
-"""After so long without a request scrapy-redis has nothing left; newsbot ends by itself."""
+"""After so long without a request scrapy-redis has nothing left."""
 HOSTS = 20
 
 
@@ -52,10 +53,10 @@ def measure(system: str, web: Web, kills: int, in_flight: int, seed: str = "loss
         job = "note" if system == "scrapy-redis" else "articles"
         crew = Crew(system, job, site, url, folder, concurrency=in_flight, extra=extra)
         if system == "scrapy-redis":
-            _queue(url, web)
+            fill_queue(url, web)
         try:
             killed = _kill_again_and_again(crew, moments)
-            _work_to_the_end(crew)
+            _works_until(crew, math.inf)
         finally:
             crew.stop()
         read = _read_by_scrapy_redis(folder) if system == "scrapy-redis" else _read_by_newsbot(folder)
@@ -72,32 +73,39 @@ def measure(system: str, web: Web, kills: int, in_flight: int, seed: str = "loss
 
 
 def _kill_again_and_again(crew: Crew, moments: list[int]) -> int:
+    """Kill at each moment that comes; return how many came: what is lost early is never served."""
     killed = 0
     crew.start()
     for moment in moments:
-        while crew.site.requests() < moment and crew.running():
-            time.sleep(0.002)
-        if not crew.running():
-            break  # it came to its end before this moment
+        if not _works_until(crew, moment):
+            break
         crew.stop()
         killed += 1
         crew.start()
     return killed
 
 
-def _work_to_the_end(crew: Crew) -> None:
-    served, since = -1, time.monotonic()
-    while crew.running() and time.monotonic() - since < IDLE_SECONDS * (1 if _ends_never(crew) else 10):
-        if crew.site.requests() != served:
-            served, since = crew.site.requests(), time.monotonic()
-        time.sleep(0.1)
+def _works_until(crew: Crew, served: float) -> bool:
+    """Wait until so many requests were served; False if the work ends before."""
+    patience = IDLE_SECONDS * (1 if crew.system == "scrapy-redis" else 10)  # newsbot ends by itself
+    last, since = -1, time.monotonic()
+    while (now := crew.site.requests()) < served:
+        if not crew.running() or (time.monotonic() - since > patience and _is_empty(crew)):
+            return False
+        if now != last:
+            last, since = now, time.monotonic()
+        time.sleep(0.002)
+    return True
 
 
-def _ends_never(crew: Crew) -> bool:
-    return crew.system == "scrapy-redis"
+def _is_empty(crew: Crew) -> bool:
+    """Return True if scrapy-redis has nothing queued; newsbot's worker says itself when it is done."""
+    with redis.Redis.from_url(crew.redis_url) as client:
+        return crew.system != "scrapy-redis" or client.zcard("note:requests") == 0
 
 
-def _queue(url: str, web: Web) -> None:
+def fill_queue(url: str, web: Web) -> None:
+    """Queue all pages for ``benchmarks.rival note``."""
     with redis.Redis.from_url(url) as client:
         queue = PriorityQueue(client, Spider("note"), "note:requests")
         for page in sorted(web.wanted):
