@@ -111,12 +111,12 @@ class Place:
         assert "Traceback" not in done.stderr, done.stderr
         return Answer(done.returncode, done.stdout, done.stderr)
 
-    def run(self, name: str, *words: str) -> Answer:
-        """Do what ``scrapy NAME WORDS`` does, in this process."""
+    def run(self, name: str, *words: str, **settings: str) -> Answer:
+        """Do what ``scrapy NAME WORDS`` does with these settings, in this process."""
         command: NewsbotCommand = import_module(f"newsbot.commands.{name}").Command()
         command.settings = Settings()
         command.settings.setmodule("newsbot.settings", priority="project")
-        command.settings.setdict(self.environment, priority="cmdline")
+        command.settings.setdict({**self.environment, **settings}, priority="cmdline")
         parser = argparse.ArgumentParser(conflict_handler="resolve")
         out, err = _stream(), _stream()
         with (

@@ -6,18 +6,20 @@ import sys
 from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from newsbot.backends import DATA_FILE, SettingsLike, data_file, data_folder
-from newsbot.cli import FAULT, Action, Argument, Call, NewsbotCommand, positive
+from newsbot.cli import FAULT, Action, Argument, Call, NewsbotCommand, did_you_mean, moment, positive
 from newsbot.clock import iso, system_clock, utc
 from newsbot.errors import ArgumentError, DataError
 from newsbot.moving import Choice, Compared, Journal, Side, compare_all, copy_all
 from newsbot.terminal import Column, make_console
 
+SAMPLE = ("sites", "since", "until", "max_articles")
 LINE_EVERY = 10_000
 """Where there is no terminal, a line is written for so many things."""
 
@@ -33,12 +35,16 @@ def _to_servers(call: Call) -> int:
     redis, mongo = _server(call, "REDIS_URL", "to_redis"), _server(call, "MONGO_URI", "to_mongo")
     if not redis and not mongo:
         raise ArgumentError("say where to: --to-redis URL, --to-mongo URI (or both), or --to-file FOLDER")
-    if call.options.sites or call.options.max_articles:
-        raise ArgumentError("--sites and --max-articles take a sample home: they go with --to-file")
+    if any(getattr(call.options, name) for name in SAMPLE):
+        raise ArgumentError(
+            "--sites, --since, --until and --max-articles go with --to-file: a part comes home"
+        )
     path = data_file(call.settings)
     if not path.exists():
         raise DataError(f"{path}: there is no such data file; NEWSBOT_DATA names its folder")
-    embedded = ChainMap[str, Any]({"REDIS_URL": "", "MONGO_URI": ""}, _mapping(call.settings))
+    # what moves comes from the file; what does not may be on a server already
+    moved = {name: "" for name, to in (("REDIS_URL", redis), ("MONGO_URI", mongo)) if to}
+    embedded = ChainMap[str, Any](moved, _mapping(call.settings))
     servers = ChainMap[str, Any]({"REDIS_URL": redis, "MONGO_URI": mongo}, _mapping(call.settings))
     what = {"from": str(path.resolve()), "to_redis": _place(redis), "to_mongo": _place(mongo)}
     with (
@@ -59,22 +65,48 @@ def _to_file(call: Call) -> int:
         folder = folder.parent
     if (folder / DATA_FILE).resolve() == data_file(settings).resolve():
         raise ArgumentError(f"--to-file {folder}: is the data folder of this crawl; name another one")
-    choice = Choice(sites=call.options.sites or None, max_articles=call.options.max_articles)
     home = ChainMap[str, Any](
         {"REDIS_URL": "", "MONGO_URI": "", "NEWSBOT_DATA": str(folder)}, _mapping(settings)
     )
+    options = call.options
     what = {
         "from_redis": _place(settings.get("REDIS_URL")),
         "from_mongo": _place(settings.get("MONGO_URI")),
-        "sites": call.options.sites and list(call.options.sites),
-        "max_articles": call.options.max_articles,
+        "sites": options.sites and list(options.sites),
+        "since": options.since and options.since[0],
+        "until": options.until and options.until[0],
+        "max_articles": options.max_articles,
     }
-    with closing(Side.open(settings)) as source, closing(Side.open(home)) as target:
-        return _move(call, source, target, choice, Journal(folder, what))
+    journal = Journal(folder, what)
+    choice = Choice(
+        sites=options.sites or None,
+        since=_fixed(journal, "since", options.since),
+        until=_fixed(journal, "until", options.until),
+        max_articles=options.max_articles,
+    )
+    with closing(Side.open(settings)) as source:
+        _check_sites(source, choice)  # before a file is made
+        with closing(Side.open(home)) as target:
+            return _move(call, source, target, choice, journal)
+
+
+def _fixed(journal: Journal, name: str, given: tuple[str, datetime] | None) -> datetime | None:
+    """Return the moment that was meant when the move began: "7d" is another one every time."""
+    return given and datetime.fromisoformat(journal.fixed(name, given[1].isoformat()))
+
+
+def _check_sites(source: Side, choice: Choice) -> None:
+    """Raise :class:`ArgumentError` for a site of which there is nothing."""
+    assert source.storage is not None
+    for site in choice.sites or ():
+        if next(source.storage.iter_pages(source=site), None) is None:
+            known = sorted({*source.storage.sites(), *(record.source for record in source.storage.sources())})
+            raise ArgumentError(f"--sites {site}: there is no page of it{did_you_mean(site, known)}")
 
 
 def _move(call: Call, source: Side, target: Side, choice: Choice, journal: Journal) -> int:
     source.check_idle()
+    target.check_idle()
     if journal.finished:
         call.note(
             f"moved already, on {journal.finished}; what was crawled since is on the other side only. "
@@ -188,6 +220,11 @@ def _sites(text: str) -> tuple[str, ...]:
     return tuple(name for name in (part.strip() for part in text.split(",")) if name)
 
 
+def _when(text: str) -> tuple[str, datetime]:
+    """Read a date, and keep how it was written."""
+    return text, moment(text)
+
+
 class Command(NewsbotCommand):
     """See the module's text."""
 
@@ -209,10 +246,17 @@ class Command(NewsbotCommand):
                 ),
                 Argument("--sites", type=_sites, metavar="A,B", help="only these sites (with --to-file)"),
                 Argument(
+                    "--since",
+                    type=_when,
+                    metavar="DATE",
+                    help="only articles published at or after, with their pages: 2024-05-31, or 7d (ago)",
+                ),
+                Argument("--until", type=_when, metavar="DATE", help="only articles published before"),
+                Argument(
                     "--max-articles",
                     type=positive,
                     metavar="N",
-                    help="a random sample of articles with their pages (with --to-file)",
+                    help="only so many articles, taken at random, with their pages",
                 ),
             ),
         ),

@@ -60,6 +60,7 @@ SELECT id, due, lost, data FROM frontier_urls WHERE state = 'leased' AND at IS N
 _OWNERS = """
 SELECT DISTINCT owner FROM frontier_urls WHERE state = 'leased' AND at IS NOT NULL ORDER BY owner
 """
+_AT_WORK = "SELECT DISTINCT owner FROM frontier_urls WHERE state = 'leased' AND at > ? ORDER BY owner"
 _EXTEND = "UPDATE frontier_urls SET at = ? WHERE state = 'leased' AND at IS NOT NULL AND owner = ?"
 
 _SET_POLITENESS = """
@@ -253,6 +254,11 @@ class SqliteFrontier:
             return counts
 
     # --- copies
+    def at_work(self) -> list[str]:
+        """Who holds leases that have not run out; see :mod:`newsbot.frontier.transfer`."""
+        with self._reading() as db:
+            return [row[0] for row in db.execute(_AT_WORK, (self._clock(),))]
+
     def copy_hosts(self) -> Iterator[HostCopy]:
         """All hosts; see :mod:`newsbot.frontier.transfer`."""
         with readable_errors(self._path):

@@ -40,6 +40,9 @@ class HostCopy:
 class FrontierTransfer(Protocol):
     """What a frontier offers beside :class:`newsbot.frontier.base.Frontier`."""
 
+    def at_work(self) -> list[str]:
+        """Who holds leases that have not run out. Looking changes nothing, unlike handing out."""
+
     def copy_hosts(self) -> Iterator[HostCopy]:
         """All hosts."""
 

@@ -1,12 +1,14 @@
-"""What of the source is moved: all, some sites, or a sample of articles with their pages."""
+"""What of the source is moved: all, some sites, or some articles with their pages."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import datetime
 from itertools import islice
 from typing import Any
 
+from newsbot.items import Article
 from newsbot.moving.side import WholeStorage
 from newsbot.storage.results import SearchResult
 from newsbot.storage.transfer import AliasCopy, ArticleCopy, PageCopy, TextCopy
@@ -18,24 +20,36 @@ KINDS = ("pages", "articles", "texts", "aliases")
 
 @dataclass(slots=True)
 class Choice:
-    """``sites``: domains; None: all. ``max_articles``: that many articles, taken at random; None: all."""
+    """``sites``: domains; None: all. ``since``, ``until``: when articles were published (or else fetched).
+    ``max_articles``: that many of them, taken at random; None: all.
+
+    Chosen articles are remembered by their keys: some 300 bytes each.
+    """
 
     sites: tuple[str, ...] | None = None
     max_articles: int | None = None
+    since: datetime | None = None
+    until: datetime | None = None
     _articles: set[bytes] | None = field(default=None, init=False)
     _pages: set[bytes] = field(default_factory=set, init=False)
 
     @property
     def everything(self) -> bool:
         """True when nothing is left out."""
-        return self.sites is None and self.max_articles is None
+        return self.sites is None and not self.of_articles
+
+    @property
+    def of_articles(self) -> bool:
+        """True when only some articles are wanted: something to read, nothing that waits to be fetched."""
+        return (self.max_articles, self.since, self.until) != (None, None, None)
 
     def prepare(self, storage: WholeStorage) -> None:
         """Choose the articles. Their keys are hashes: the first ones are as good as random ones."""
-        if self.max_articles is None:
+        if not self.of_articles:
             return
         self._articles = set()
-        for copy in islice(storage.copy_articles("", self.sites), self.max_articles):
+        right = filter(self._is_in_time, storage.copy_articles("", self.sites))
+        for copy in islice(right, self.max_articles):
             self._articles.add(copy.fingerprint)
             self._pages |= {copy.fingerprint, fingerprint(canonicalize(copy.article.url))}
 
@@ -53,9 +67,21 @@ class Choice:
         """Return True if a page is chosen that is of one of the sites."""
         return self._articles is None or copy.page.fingerprint in self._pages
 
+    def has_article(self, article: Article) -> bool:
+        """Return True for the articles wanted."""
+        if self._articles is not None:
+            return fingerprint(article.canonical_url) in self._articles
+        return self.has_site(article.source)
+
     def has_site(self, domain: str) -> bool:
         """Return True for the sites wanted."""
         return self.sites is None or domain in self.sites
+
+    def _is_in_time(self, copy: ArticleCopy) -> bool:
+        moment = copy.article.published_at or copy.article.fetched_at
+        if moment is None:
+            return self.since is None and self.until is None
+        return (self.since is None or moment >= self.since) and (self.until is None or moment < self.until)
 
     def _is_chosen(self, copy: PageCopy | ArticleCopy | TextCopy | AliasCopy) -> bool:
         assert self._articles is not None

@@ -40,7 +40,7 @@ def copy_all(source: Side, target: Side, choice: Choice, journal: Journal, repor
         _copy_books(source.storage, target.storage, choice, report)
     if target.frontier is not None:
         assert source.frontier is not None
-        _copy_frontier(source, target.frontier, choice, report)
+        _copy_frontier(source, target.frontier, choice, journal, report)
     if target.index is not None:
         _make_index(source.storage, target.index, choice, report)
 
@@ -69,10 +69,12 @@ def _copy_books(source: WholeStorage, target: WholeStorage, choice: Choice, repo
         report("search results", number)
 
 
-def _copy_frontier(source: Side, target: WholeFrontier, choice: Choice, report: Report) -> None:
+def _copy_frontier(
+    source: Side, target: WholeFrontier, choice: Choice, journal: Journal, report: Report
+) -> None:
     assert source.frontier is not None
     assert source.storage is not None
-    began = _begin_refill(target)
+    began = _begin_refill(target, journal)
     moved = 0
     hosts: set[str] = set()
     for some in batches(_entries(source.frontier, choice)):
@@ -87,20 +89,25 @@ def _copy_frontier(source: Side, target: WholeFrontier, choice: Choice, report: 
         moved += len(missing)
         report("queue", moved)
     _copy_hosts(source.frontier, target, hosts, choice, report)
-    if began is not None and isinstance(target, LeanFrontier):
+    if began is not None and isinstance(target, LeanFrontier):  # only who has the right may say it
         target.refill(OWNER, ttl=_RIGHT_SECONDS)
         target.refill(OWNER, ttl=_RIGHT_SECONDS, until=began)
 
 
-def _begin_refill(target: WholeFrontier) -> float | None:
-    """Return until when a frontier that keeps only what is due soon has all, once the copying is done."""
+def _begin_refill(target: WholeFrontier, journal: Journal) -> float | None:
+    """Return until when a frontier that keeps only what is due soon has all, once the copying is done.
+
+    That is counted from the first beginning: what an earlier run left to the storage is not looked at again.
+    """
     if not isinstance(target, LeanFrontier):
         return None
-    return target.refill(OWNER, ttl=_RIGHT_SECONDS).now + target.keep_within
+    if journal.filled_until is None:
+        journal.note_filled_until(target.refill(OWNER, ttl=_RIGHT_SECONDS).now + target.keep_within)
+    return journal.filled_until
 
 
 def _entries(frontier: WholeFrontier, choice: Choice) -> Iterator[EntryCopy]:
-    if choice.max_articles is not None:
+    if choice.of_articles:
         return iter(())  # a sample is for reading: its pages are known, nothing waits
     return (copy for copy in frontier.copy_entries() if choice.has_site(copy.entry.data.get("source", "")))
 
@@ -144,7 +151,7 @@ def _make_index(storage: WholeStorage, index: NearIndex, choice: Choice, report:
     number = 0
     for article in storage.iter_articles():
         moment = None if article.fetched_at is None else article.fetched_at.timestamp()
-        if moment is None or moment < oldest or not choice.has_site(article.source):
+        if moment is None or moment < oldest or not choice.has_article(article):
             continue
         index.check_and_insert(article.canonical_url, article.source, signature(article.text), moment)
         number += 1

@@ -17,7 +17,7 @@ class Journal:
     def __init__(self, folder: Path, what: dict[str, Any]) -> None:
         self.path = folder / NAME
         self._what = what
-        self._kept: dict[str, Any] = {"what": what, "after": {}, "done": {}, "finished": None}
+        self._kept: dict[str, Any] = {"what": what, "fixed": {}, **_new()}
         self.found = self.path.exists()
         """True when a move was begun before."""
         if self.found:
@@ -25,8 +25,12 @@ class Journal:
 
     def forget(self) -> None:
         """Begin anew."""
-        self._kept |= {"after": {}, "done": {}, "finished": None}
+        self._kept |= _new()
         self.found = False
+
+    def fixed(self, name: str, value: str) -> str:
+        """Return what had this name when the move began; if it begins now, that is ``value``."""
+        return str(self._kept["fixed"].setdefault(name, value))
 
     @property
     def finished(self) -> str | None:
@@ -46,6 +50,17 @@ class Journal:
         """Keep that ``moved`` of a kind are safe on the other side, the last one with this key."""
         self._kept["after"][kind] = after
         self._kept["done"][kind] = self.moved(kind) + moved
+        self._write()
+
+    @property
+    def filled_until(self) -> float | None:
+        """Until when the queue on the other side has all that is due (POSIX seconds), once all is copied."""
+        until: float | None = self._kept.get("filled_until")
+        return until
+
+    def note_filled_until(self, moment: float) -> None:
+        """Keep that time."""
+        self._kept["filled_until"] = moment
         self._write()
 
     def finish(self, moment: str) -> None:
@@ -75,6 +90,10 @@ class Journal:
             new.replace(self.path)
         except OSError as error:
             raise DataUnavailable(f"{self.path}: cannot be written ({error.strerror})") from error
+
+
+def _new() -> dict[str, Any]:
+    return {"after": {}, "done": {}, "filled_until": None, "finished": None}
 
 
 def _told(what: Any) -> str:

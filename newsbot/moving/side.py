@@ -57,11 +57,11 @@ class Side:
 
     def check_idle(self) -> None:
         """Raise :class:`DataError` while a crawl works on this side."""
-        owners = [] if self.frontier is None else self.frontier.owners()
+        owners = [] if self.frontier is None else self.frontier.at_work()
         working = set(owners) - set(dead_owners(owners))
         if working:
             raise DataError(
-                f"a crawl works on what is to be moved ({', '.join(sorted(working))}); stop it first; if it "
+                f"a crawl is at work here or there ({', '.join(sorted(working))}); stop it first; if it "
                 "was killed on another machine, wait some minutes until its leases have run out"
             )
 

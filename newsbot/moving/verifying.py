@@ -104,7 +104,7 @@ def _compare_frontiers(
         at_source, at_target = source.known(keys), target.known(keys)
         for copy in copies:
             key = copy.page.fingerprint
-            if key not in at_source or (choice.max_articles is not None and key in at_target):
+            if key not in at_source or (choice.of_articles and key in at_target):
                 # a sample is known, and nothing of it waits, whatever it does at the source
                 at_source[key] = at_target.get(key, Known(state="", last_fetched=None, next_due=None))
             ours.add(_state(key, at_source[key]))

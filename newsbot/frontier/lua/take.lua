@@ -1,6 +1,6 @@
--- take(now, level, within, fingerprint, host, priority, due, body, state, at, fetched, attempts, lost, note, ...)
+-- take(now, level, fingerprint, host, priority, due, body, state, at, fetched, attempts, lost, note, within, ...)
 --   -> how many URLs are merely known
---   Eleven values for each entry; state: w pending, h held back, d done, a aside; at and fetched: empty for
+--   Twelve values for each entry; state: w pending, h held back, d done, a aside; at and fetched: empty for
 --   none. What is known stays as it is. What is done and not due within so many seconds is merely known.
 -- Keys: meta, entries, queue, waiting, held, due, aside, hosts, turns, full (1-8, 13-15, see lib.lua);
 --   KEYS[16 + 2n], KEYS[17 + 2n]  HASH  the buckets of the n-th entry, from 0, at the level and at the next
@@ -8,8 +8,8 @@
 if not known_level(ARGV[2]) then
   return level_changed()
 end
-local now, within = present(), tonumber(ARGV[3])
-local WIDTH = 11
+local now = present()
+local WIDTH = 12
 
 local function record_at(first)
   return {state = '', host = ARGV[first + 1], priority = tonumber(ARGV[first + 2]), due = tonumber(ARGV[first + 3]),
@@ -23,6 +23,7 @@ local function take(first, place)
     return
   end
   local record, state, at = record_at(first), ARGV[first + 5], tonumber(ARGV[first + 6])
+  local within = tonumber(ARGV[first + 11])
   host_of(record.host)
   if state == 'd' and (not at or at > now + within) then
     keep_known(fingerprint, place, record.fetched)
@@ -36,8 +37,8 @@ local function take(first, place)
   end
 end
 
-for first = 4, #ARGV, WIDTH do
-  take(first, (first - 4) / WIDTH)
+for first = 3, #ARGV, WIDTH do
+  take(first, (first - 3) / WIDTH)
 end
 put_hosts()
 return tonumber(redis.call('HGET', KEYS[1], 'known') or 0)

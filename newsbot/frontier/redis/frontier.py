@@ -23,6 +23,7 @@ from newsbot.frontier.redis.keys import Keys
 from newsbot.frontier.redis.scripts import Scripts
 from newsbot.frontier.redis.transfer import entry_copy, host_copy, values
 from newsbot.frontier.transfer import EntryCopy, HostCopy
+from newsbot.items import Kind
 from newsbot.redisserver import SettingsLike, connect, readable_errors, refuse_eviction, server_name
 
 VERSION = 1
@@ -157,8 +158,12 @@ class RedisFrontier:
 
     def ack(self, lease: Lease, *, next_due: float | None) -> bool:
         """The work is done and stored; False when the lease is no longer the caller's."""
-        within = math.inf if lease.entry.kind.is_source else self.keep_within
+        within = self._within(lease.entry.kind)
         return self._scripts.ack(lease.entry.fingerprint, lease.token.encode(), next_due, within)
+
+    def _within(self, kind: Kind) -> float:
+        """Seconds: what is due later is only known. Sources are always kept."""
+        return math.inf if kind.is_source else self.keep_within
 
     def nack(self, lease: Lease, *, delay: float, aside: bool = False, counted: bool = True) -> bool:
         """The work failed: pending again after ``delay`` seconds, or set aside; see the protocol."""
@@ -271,6 +276,10 @@ class RedisFrontier:
         return dict(zip(names, self._scripts.stats(), strict=False))
 
     # --- copies
+    def at_work(self) -> list[str]:
+        """Who holds leases that have not run out; see :mod:`newsbot.frontier.transfer`."""
+        return self._scripts.at_work()
+
     def copy_hosts(self) -> Iterator[HostCopy]:
         """All hosts; see :mod:`newsbot.frontier.transfer`."""
         for name, raw in self._scripts.scan("hosts"):
@@ -285,8 +294,8 @@ class RedisFrontier:
         """Keep entries that are not known yet; see :mod:`newsbot.frontier.transfer`."""
         for start in range(0, len(copies), _CHUNK):
             chunk = copies[start : start + _CHUNK]
-            given = [value for copy in chunk for value in values(copy)]
-            self._scripts.take([copy.entry.fingerprint for copy in chunk], given, self.keep_within)
+            given = [value for copy in chunk for value in values(copy, self._within(copy.entry.kind))]
+            self._scripts.take([copy.entry.fingerprint for copy in chunk], given)
 
     def close(self) -> None:
         """Release the connection. Does not hand leases back: call :meth:`release` first."""

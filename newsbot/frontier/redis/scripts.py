@@ -140,6 +140,10 @@ class Scripts:
         return answer
 
     # --- copies
+    def at_work(self) -> list[str]:
+        """Who holds leases whose deadline lies ahead."""
+        return [owner.decode() for owner in self._run("at_work")]
+
     def scan(self, name: str) -> Iterator[tuple[bytes, bytes]]:
         """All fields of one of the hashes, in no particular order."""
         cursor = 0
@@ -151,9 +155,9 @@ class Scripts:
             if not cursor:
                 return
 
-    def take(self, fingerprints: Sequence[bytes], values: Iterable[Argument], within: float) -> None:
+    def take(self, fingerprints: Sequence[bytes], values: Iterable[Argument]) -> None:
         """Keep copies of entries that are not known."""
-        self._grow(self._with_buckets("take", fingerprints, within, *values))
+        self._grow(self._with_buckets("take", fingerprints, *values))
 
     # --- inside
     def _with_buckets(self, name: str, fingerprints: Sequence[bytes], *values: Argument) -> Any:

@@ -37,14 +37,17 @@ def host_copy(name: bytes, raw: bytes) -> HostCopy:
     return HostCopy(host=name.decode(), delay=delay, concurrency=concurrency, next_turn=next_turn)
 
 
-def values(copy: EntryCopy) -> list[bytes | str]:
-    """Return a copy as the eleven arguments of the script ``take``."""
+def values(copy: EntryCopy, within: float) -> list[bytes | str]:
+    """Return a copy as the twelve arguments of the script ``take``.
+
+    What is done and due later than ``within`` seconds from now will only be known.
+    """
     note = str(copy.entry.data.get(ASIDE, ""))
     data = {name: value for name, value in copy.entry.data.items() if name != ASIDE}
     return [
         *arguments(replace(copy.entry, data=data)),
         *(_LETTERS[copy.state], _optional(copy.at), _optional(copy.last_fetched)),
-        *(str(copy.attempts), str(copy.lost), note),
+        *(str(copy.attempts), str(copy.lost), note, number(within)),
     ]
 
 

@@ -1,0 +1,174 @@
+"""Copies of all that a storage holds, and taking them, on every backend: between any two nothing changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from newsbot.moving.side import WholeStorage
+from newsbot.storage.base import SiteRecord
+from newsbot.storage.sqlite import SqliteStorage
+from newsbot.storage.transfer import AliasCopy, ArticleCopy, PageCopy, TextCopy
+from newsbot.urls import fingerprint
+from tests.contracts.storage_backends import Place
+from tests.contracts.storage_samples import NOON, make_article, make_page
+
+TEXT = "Text that another page has too."
+COPIES = 1203
+"""More than are read at once, and no multiple of it."""
+
+
+@pytest.fixture
+def storage(place: Place) -> Iterator[WholeStorage]:
+    """The storage under test, empty."""
+    opened = place.open()
+    yield opened  # type: ignore[misc]  # all of ours can be copied
+    opened.close()
+
+
+@pytest.fixture
+def other(tmp_path: Path) -> Iterator[SqliteStorage]:
+    """Another storage, to copy to and from."""
+    with closing(SqliteStorage(tmp_path / "other.db")) as opened:
+        yield opened
+
+
+def fill(storage: WholeStorage) -> None:
+    page = make_page("linked", referrers=tuple(f"from/{number}" for number in range(90)), depth=4)
+    page.history = [{"at": 1.5, "event": "discovered", "where": "feed"}]
+    storage.discover([page, make_page("alone"), make_page("elsewhere", source="other.example")])
+    for hours in range(34):
+        storage.store(make_article("changing", f"Version {hours}", hours=hours, discovered_at=NOON))
+    storage.store(make_article("first", TEXT, published_at=None, authors=["A", "Б"], tags=["x"]))
+    storage.store(make_article("second", TEXT))
+    storage.store(
+        make_article("theirs", TEXT, source="other.example", url="https://other.example/amp/theirs")
+    )
+    for number in range(3):
+        storage.store(make_article(f"copy{number}", TEXT, url=f"https://example.org/print/{number}"))
+    storage.store(make_article("bare", "Never hashed.", content_hash="", fetched_at=None, language=None))
+    storage.assign_story("https://example.org/first", "s1", "https://other.example/theirs")
+
+
+def all_of(
+    storage: WholeStorage,
+) -> tuple[list[PageCopy], list[ArticleCopy], list[TextCopy], list[AliasCopy]]:
+    return (
+        list(storage.copy_pages()),
+        list(storage.copy_articles()),
+        list(storage.copy_texts()),
+        list(storage.copy_aliases()),
+    )
+
+
+def take_all(target: WholeStorage, source: WholeStorage) -> None:
+    pages, articles, texts, aliases = all_of(source)
+    target.take_pages(pages)
+    target.take_articles(articles)
+    target.take_texts(texts)
+    target.take_aliases(aliases)
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_copy_answers_as_the_first_one_did(
+    storage: WholeStorage, other: SqliteStorage, there: bool
+) -> None:
+    source, target = (other, storage) if there else (storage, other)
+    fill(source)
+    take_all(target, source)
+    take_all(target, source)
+    assert all_of(target) == all_of(source)
+    for url in ("https://example.org/changing", "https://example.org/second", "https://other.example/theirs"):
+        assert target.article(url) == source.article(url)
+        assert target.versions(url) == source.versions(url)
+    assert len(target.versions("https://example.org/changing")) == 31
+    found = [(hit.article.canonical_url, hit.snippet) for hit in target.search("another page")]
+    assert sorted(found) == sorted(
+        (hit.article.canonical_url, hit.snippet) for hit in source.search("another page")
+    )
+    assert len(found) == 2
+    assert target.stories(min_members=1) == source.stories(min_members=1)
+
+
+def test_a_copy_goes_on_as_the_first_one_would(storage: WholeStorage, other: SqliteStorage) -> None:
+    fill(other)
+    take_all(storage, other)
+    again = [
+        make_article("changing", "Version 34", hours=40),
+        make_article("changing", "Version 3", hours=41),
+        make_article("third", TEXT),
+        make_article("first", "Its text has changed.", published_at=None, hours=1),
+    ]
+    assert [storage.store(article) for article in again] == [other.store(article) for article in again]
+    pages = [make_page("linked", referrers=tuple(f"from/{number}" for number in range(80, 200)))]
+    for one in (storage, other):
+        one.discover(pages)
+    assert all_of(storage) == all_of(other)
+
+
+def test_what_is_there_stays_as_it_is(storage: WholeStorage, other: SqliteStorage) -> None:
+    storage.discover([make_page("linked", depth=1)])
+    storage.store(make_article("first", "Another text."))
+    fill(other)
+    take_all(storage, other)
+    key = fingerprint("https://example.org/linked")
+    assert storage.pages([key])[key].depth == 1
+    kept = storage.article("https://example.org/first")
+    assert kept is not None
+    assert kept.text == "Another text."
+
+
+def behind_any_key(copies: Callable[..., Iterator[ArticleCopy | TextCopy | AliasCopy]]) -> None:
+    found = list(copies())
+    assert len(found) > 2
+    assert list(copies(found[1].key)) == found[2:]
+
+
+def test_copies_go_on_behind_any_key_and_keep_to_the_sites(storage: WholeStorage) -> None:
+    storage.discover([make_page(f"p{number}") for number in range(COPIES)])
+    storage.discover([make_page(f"q{number}", source="other.example") for number in range(30)])
+    fill(storage)
+    whole = list(storage.copy_pages())
+    assert len(whole) == COPIES + 33
+    assert [copy.key for copy in whole] == sorted({copy.key for copy in whole})
+    for place in (0, 499, 500, COPIES):
+        assert list(storage.copy_pages(whole[place].key)) == whole[place + 1 :]
+    assert list(storage.copy_pages(whole[-1].key)) == []
+    behind_any_key(storage.copy_articles)
+    behind_any_key(storage.copy_texts)
+    behind_any_key(storage.copy_aliases)
+    sites = ["other.example", "unknown.example"]
+    assert {copy.page.source for copy in storage.copy_pages("", sites)} == {"other.example"}
+    assert [copy.article.source for copy in storage.copy_articles("", sites)] == ["other.example"]
+    assert [copy.source for copy in storage.copy_texts("", sites)] == ["other.example"]
+    (theirs,) = storage.copy_articles("", sites)
+    assert [copy.article for copy in storage.copy_aliases("", sites)] == [theirs.fingerprint]
+
+
+def test_texts_and_addresses_of_articles_that_are_missing_are_left_out(
+    storage: WholeStorage, other: SqliteStorage
+) -> None:
+    fill(other)
+    storage.take_texts(list(other.copy_texts()))
+    storage.take_aliases(list(other.copy_aliases()))
+    assert list(storage.copy_texts()) == []
+    assert list(storage.copy_aliases()) == []
+    assert storage.text_owner("example.org", make_article("x", TEXT).content_hash) is None
+
+
+def test_the_books_of_a_site_are_written_whole(storage: WholeStorage) -> None:
+    record = SiteRecord(
+        source="example.org",
+        counters={"errors/a.b$c": 2.0, "fetched": 9.0},
+        last_error="x",
+        last_error_at=7.0,
+    )
+    storage.count_site(
+        SiteRecord(source="example.org", counters={"fetched": 5.0, "old": 1.0}, last_article=9.0)
+    )
+    storage.take_sites([record])
+    storage.take_sites([record])
+    assert storage.sites() == {"example.org": record}

@@ -1,0 +1,175 @@
+"""Copying a queue to Redis, also when it is cut short, and parts of a crawl."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from newsbot.clock import utc
+from newsbot.dedup.index import SqliteIndex
+from newsbot.frontier.base import Lease
+from newsbot.frontier.redis import RedisFrontier
+from newsbot.frontier.sqlite import SqliteFrontier
+from newsbot.items import Kind, PageRecord
+from newsbot.moving import Choice, Journal, Side, compare_all, copy_all
+from newsbot.queueing import entry_again
+from newsbot.refill import Refill
+from newsbot.storage.sqlite import SqliteStorage
+from tests.builders import ManualClock, prose
+from tests.contracts.storage_samples import NOON, make_article, make_page
+from tests.redisserver import RedisServer, need_redis
+
+KEEPS = 3600.0
+
+
+class Killed(Exception):
+    """Ends a move in the middle."""
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock()
+
+
+@pytest.fixture
+def stack() -> Iterator[ExitStack]:
+    with ExitStack() as stack:
+        yield stack
+
+
+@pytest.fixture
+def redis_frontier(tmp_path: Path, clock: ManualClock, stack: ExitStack) -> RedisFrontier:
+    need_redis()
+    (tmp_path / "redis").mkdir()
+    server = RedisServer(tmp_path / "redis")
+    server.start()
+    stack.callback(server.kill)
+    frontier = RedisFrontier(server.url, keep_within=KEEPS, clock=clock)
+    stack.callback(frontier.close)
+    return frontier
+
+
+def file_side(folder: Path, stack: ExitStack, clock: ManualClock) -> Side:
+    """One data file."""
+    path = folder / "newsbot.db"
+    parts = SqliteStorage(path), SqliteFrontier(path, clock=clock), SqliteIndex(path)
+    for part in parts:
+        stack.callback(part.close)
+    storage, frontier, index = parts
+    return Side(storage=storage, frontier=frontier, index=index)
+
+
+def fetch(side: Side, pages: list[PageRecord], clock: ManualClock) -> None:
+    """Queue and fetch pages, which are then due when their records say so."""
+    assert side.storage is not None
+    assert side.frontier is not None
+    side.storage.discover(pages)
+    side.storage.save_pages(pages)
+    side.frontier.set_politeness("example.org", delay=0, concurrency=99)
+    side.frontier.add([entry_again(page) for page in pages])
+    due = {page.fingerprint: page.next_due for page in pages}
+    for lease in side.frontier.lease("w", 99, horizon=1e12, ttl=60):
+        side.frontier.ack(lease, next_due=due[lease.entry.fingerprint])
+
+
+def first_lease(frontier: RedisFrontier, storage: SqliteStorage, clock: ManualClock) -> Lease | None:
+    """Let time pass as a worker sees it, for some hours at most, until there is something to fetch."""
+    refill = Refill(frontier, storage, "w", clock)
+    for _ in range(24):
+        clock.now += 600
+        refill.step()
+        if leases := frontier.lease("w", 1, horizon=clock(), ttl=60):
+            return leases[0]
+    return None
+
+
+def nothing(kind: str, number: int) -> None:
+    """Report to nobody."""
+
+
+@pytest.mark.parametrize("pause", [0, 2000, 20_000])
+def test_a_queue_whose_copying_was_cut_short_brings_all_in_time(
+    tmp_path: Path, clock: ManualClock, redis_frontier: RedisFrontier, stack: ExitStack, pause: float
+) -> None:
+    source = file_side(tmp_path, stack, clock)
+    later = make_page("later", state="done", last_fetched=clock(), next_due=clock() + KEEPS + 1000)
+    fetch(source, [later], clock)
+    target = Side(frontier=redis_frontier)
+
+    def killed_late(kind: str, number: int) -> None:
+        if kind == "hosts":
+            raise Killed
+
+    with pytest.raises(Killed):
+        copy_all(source, target, Choice(), Journal(tmp_path, {"to": "redis"}), killed_late)
+    clock.now += pause
+    copy_all(source, target, Choice(), Journal(tmp_path, {"to": "redis"}), nothing)
+    assert all(one.same for one in compare_all(source, target, Choice(), nothing))
+    assert isinstance(source.storage, SqliteStorage)
+    lease = first_lease(redis_frontier, source.storage, clock)
+    assert lease is not None
+    assert lease.entry.fingerprint == later.fingerprint
+
+
+def test_sources_stay_whole_however_late_they_are_due(
+    tmp_path: Path, clock: ManualClock, redis_frontier: RedisFrontier, stack: ExitStack
+) -> None:
+    source = file_side(tmp_path, stack, clock)
+    pages = [
+        make_page(kind.value, kind=kind, state="done", last_fetched=clock(), next_due=clock() + 5 * KEEPS)
+        for kind in (Kind.FEED, Kind.ARTICLE)
+    ]
+    fetch(source, pages, clock)
+    copy_all(source, Side(frontier=redis_frontier), Choice(), Journal(tmp_path, {}), nothing)
+    feed, article = (redis_frontier.entry(page.fingerprint) for page in pages)
+    assert feed is not None
+    assert feed.kind is Kind.FEED
+    assert article is None, "the storage has it until then"
+
+
+def test_leases_that_ran_out_keep_nobody_waiting(
+    tmp_path: Path, clock: ManualClock, redis_frontier: RedisFrontier, stack: ExitStack
+) -> None:
+    local = file_side(tmp_path, stack, clock).frontier
+    assert local is not None
+    for frontier in (local, redis_frontier):
+        frontier.add([entry_again(make_page("held"))])
+        assert frontier.lease("elsewhere:1:1.0", 1, horizon=clock(), ttl=60)
+        assert frontier.at_work() == ["elsewhere:1:1.0"]
+        clock.now += 61
+        assert frontier.at_work() == []
+        assert frontier.counts()["leased"] == 1, "looking has changed nothing"
+
+
+def test_the_index_of_a_sample_knows_its_articles_only(
+    tmp_path: Path, clock: ManualClock, stack: ExitStack
+) -> None:
+    source = file_side(tmp_path, stack, clock)
+    assert source.storage is not None
+    for number in range(9):
+        source.storage.store(make_article(f"a{number}", prose(number), fetched_at=utc(time.time())))
+    target = file_side(tmp_path / "home", stack, clock)
+    assert target.storage is not None
+    assert target.index is not None
+    copy_all(source, target, Choice(max_articles=2), Journal(tmp_path / "home", {}), nothing)
+    assert target.storage.count_articles() == target.index.count() == 2
+
+
+def test_articles_of_some_days(tmp_path: Path, clock: ManualClock, stack: ExitStack) -> None:
+    source = file_side(tmp_path, stack, clock)
+    assert source.storage is not None
+    for day in range(6):
+        source.storage.store(make_article(f"day{day}", prose(day), hours=24 * day))
+    source.storage.store(make_article("undated", prose(9), published_at=None, hours=48))
+    target = file_side(tmp_path / "home", stack, clock)
+    choice = Choice(since=NOON + timedelta(days=2), until=NOON + timedelta(days=4))
+    copy_all(source, target, choice, Journal(tmp_path / "home", {}), nothing)
+    assert all(one.same for one in compare_all(source, target, choice, nothing))
+    assert target.storage is not None
+    paths = {article.canonical_url.rpartition("/")[2] for article in target.storage.iter_articles()}
+    assert paths == {"day2", "day3", "undated"}
