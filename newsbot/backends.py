@@ -19,6 +19,15 @@ from newsbot.storage.base import Storage
 from newsbot.storage.sqlite import SqliteStorage
 
 DATA_FILE = "newsbot.db"
+_OF_THEIR_SCHEDULER = (
+    "SCHEDULER_FLUSH_ON_START",
+    "SCHEDULER_QUEUE_KEY",
+    "SCHEDULER_QUEUE_CLASS",
+    "SCHEDULER_DUPEFILTER_KEY",
+    "SCHEDULER_SERIALIZER",
+    "SCHEDULER_IDLE_BEFORE_CLOSE",
+    "REDIS_START_URLS_KEY",
+)
 REDIS_KEEPS = 3600.0
 """Seconds: pages that are due later are left to the storage, see :mod:`newsbot.refill`."""
 
@@ -85,6 +94,20 @@ def open_index(settings: SettingsLike) -> NearIndex:
     from newsbot.dedup.redis import RedisIndex  # noqa: PLC0415  (as for storage)
 
     return RedisIndex(settings)
+
+
+def ignored_settings(settings: SettingsLike) -> list[str]:
+    """Return the settings of scrapy-redis's scheduler that are set and mean something else here, or nothing.
+
+    Nothing queued is ever thrown away, what is queued is JSON, and the frontier tells what is known.
+    """
+    if not settings.get("REDIS_URL"):
+        return []
+    ignored = [name for name in _OF_THEIR_SCHEDULER if settings.get(name)]
+    persist = settings.get("SCHEDULER_PERSIST")
+    if persist is not None and str(persist).lower() in ("", "0", "false"):
+        ignored.insert(0, f"SCHEDULER_PERSIST={persist}")
+    return ignored
 
 
 def place_of(backend: Frontier | Storage | NearIndex) -> str:

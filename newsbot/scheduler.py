@@ -27,6 +27,7 @@ from scrapy.exceptions import CloseSpider
 from scrapy.spiders import Spider
 from scrapy.utils.asyncio import call_later, create_looping_call
 
+from newsbot.backends import ignored_settings
 from newsbot.crawlstate import CrawlState
 from newsbot.endings import Endings
 from newsbot.errors import DataError
@@ -76,6 +77,8 @@ class FrontierScheduler(BaseScheduler):
         """Open the backends and hook into the engine. Raises ``CloseSpider`` when data cannot be opened."""
         self.spider = spider
         self.state = CrawlState.of(self.crawler)
+        for name in ignored_settings(self.crawler.settings):
+            logger.warning("%s: is not used; see docs/settings.md, REDIS_URL", name)
         try:
             self.state.open()
             for owner in dead_owners(self.state.frontier.owners()):
@@ -84,8 +87,8 @@ class FrontierScheduler(BaseScheduler):
         except DataError as error:
             logger.error("%s", error)
             raise CloseSpider("data_unavailable") from error
-        atexit.register(self._hand_back)  # a second Ctrl-C ends the process without close()
         self._hook()
+        atexit.register(self._hand_back)  # a second Ctrl-C ends the process without close()
         self.endings = Endings(self.crawler, self.state)
         self.resumption = Resumption(self.state, self._leases, self.lease_seconds)
         self.state.outage.ending = lambda: self.slot.closing is not None
