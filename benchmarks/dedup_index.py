@@ -1,0 +1,296 @@
+"""The near-duplicate index in Redis and in the embedded file, beside datasketch's own on the same Redis.
+
+* Rates: 1 and 2 client processes insert texts that they have not seen, each in one call (newsbot: one round
+  trip). Signatures are made beforehand: what is measured is the index. ``best`` is the rate of the quickest
+  tenth-second stretches, which tells a busy machine from a slow index.
+* Memory: growth of ``used_memory`` a document, all that newsbot keeps of it counted: signature, buckets,
+  time, size, source and address. The addresses have 99 characters, as those of real articles have on average.
+  datasketch keeps the same addresses as keys, as ``MinHashLSH(num_perm=128, params=(16, 4))`` does, and its
+  signatures as its ``MinHash`` in a Redis hash, since its index does not keep them.
+* Races: processes insert like texts at the same instant; a round fails if two did not see each other. With
+  datasketch each asks, then inserts, as there is no other way.
+
+    python -m benchmarks.dedup_index [--documents 100000] [--rounds 10000] [--theirs 300] [--json]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import tempfile
+import time
+from collections.abc import Iterator
+from itertools import pairwise
+from multiprocessing.synchronize import Barrier
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import redis
+from datasketch import MinHash, MinHashLSH
+
+from benchmarks.servers import own_redis
+from newsbot.dedup.index import BANDS, ROWS, NearIndex, SqliteIndex
+from newsbot.dedup.minhash import PERMUTATIONS, SEED, Signature
+from newsbot.dedup.redis import RedisIndex
+
+CLIENTS = (1, 2)
+RACERS = (2, 4, 8)
+AT_ONCE = 10_000  # signatures made beforehand
+NOW = 1_795_000_000.0
+STRETCH = 0.1  # seconds
+
+Row = dict[str, Any]
+
+
+def signatures(start: int, stop: int) -> Iterator[Signature]:
+    """Signatures of texts that resemble no others."""
+    values = np.random.default_rng(start).integers(0, 2**32, (stop - start, PERMUTATIONS), dtype=np.uint32)
+    return (Signature(row, 400) for row in values)
+
+
+def address(number: int) -> tuple[str, str]:
+    """Return an address of 99 characters and its site."""
+    site = f"morningpost{number % 700:03}.com"
+    words = (
+        "council",
+        "kilkenny",
+        "wahlkampf",
+        "futbol",
+        "zhurnalist",
+        "weather",
+        "obschestvo",
+        "hgv-queues",
+    )
+    slug = "-".join(words[number // 8**place % 8] for place in range(4))
+    url = f"https://www.{site}/news/2026/11/{number:08}-{slug}-posle-dolgih-sporov-v-gorode-by-jk-9f3c2a71b.html"
+    return url[:99], site
+
+
+def open_index(where: str) -> NearIndex:
+    """Open the index at a Redis URL or in a file."""
+    return RedisIndex(where) if where.startswith("redis") else SqliteIndex(Path(where))
+
+
+# --- rates
+
+
+def insert(where: str, start: int, stop: int) -> list[float]:
+    """Insert a client's share; return how long each call took."""
+    index = open_index(where)
+    took = []
+    for begin in range(start, stop, AT_ONCE):
+        end = min(begin + AT_ONCE, stop)
+        ready = [
+            (*address(number), one)
+            for number, one in zip(range(begin, end), signatures(begin, end), strict=True)
+        ]
+        for url, site, signature in ready:
+            before = time.perf_counter()
+            index.check_and_insert(url, site, signature, NOW)
+            took.append(time.perf_counter() - before)
+    index.close()
+    return took
+
+
+def rates(name: str, where: str, documents: int) -> Iterator[Row]:
+    """Yield one row for each number of clients; the documents of all stay."""
+    begin = 0
+    for clients in CLIENTS:
+        share = documents // len(CLIENTS) // clients
+        with multiprocessing.get_context("spawn").Pool(clients) as pool:
+            shares = [(where, begin + n * share, begin + (n + 1) * share) for n in range(clients)]
+            took = pool.starmap(insert, shares, 1)
+        begin += clients * share
+        yield {
+            "what": "insert",
+            "system": name,
+            "clients": clients,
+            "documents": begin,
+            "per_second": sum(len(one) / sum(one) for one in took),
+            "best_per_second": sum(best(one) for one in took),
+            "p99_ms": float(np.quantile(np.concatenate(took), 0.99) * 1000),
+        }
+
+
+def best(took: list[float]) -> float:
+    """Return the rate in the quickest tenth of all stretches."""
+    ends = np.cumsum(took)
+    places = np.searchsorted(ends, np.arange(STRETCH, ends[-1], STRETCH)).tolist()
+    found = [(after - before) / STRETCH for before, after in pairwise([0, *places])]
+    return float(np.quantile(found, 0.9)) if found else len(took) / float(ends[-1])
+
+
+# --- memory
+
+
+def used(url: str) -> int:
+    """Return the memory that a server has in use."""
+    with redis.Redis.from_url(url) as client:
+        return int(client.info("memory")["used_memory"])
+
+
+def emptied(url: str) -> int:
+    """Empty a server; return the memory in use."""
+    with redis.Redis.from_url(url) as client:
+        client.flushall()
+    return used(url)
+
+
+def ours_in_redis(url: str, documents: int) -> Iterator[Row]:
+    """Yield rates and memory of newsbot's index."""
+    before = emptied(url)
+    yield from rates("newsbot, Redis", url, documents)
+    kept = RedisIndex(url).count()
+    yield memory("newsbot, Redis", kept, used(url) - before)
+
+
+def ours_in_a_file(folder: Path, documents: int) -> Iterator[Row]:
+    """Yield rates and size of newsbot's embedded index."""
+    file = folder / "newsbot.db"
+    yield from rates("newsbot, SQLite", str(file), documents)
+    index = SqliteIndex(file)
+    kept = index.count()
+    index.close()
+    yield memory("newsbot, SQLite", kept, file.stat().st_size)
+
+
+def memory(system: str, documents: int, size: int) -> Row:
+    """Return a row."""
+    return {"what": "memory", "system": system, "documents": documents, "bytes": size / documents}
+
+
+# --- datasketch
+
+
+def their_index(url: str) -> MinHashLSH:
+    """Open datasketch's index on Redis."""
+    port = int(url.rpartition(":")[2].partition("/")[0])
+    storage = {"type": "redis", "basename": b"theirs", "redis": {"host": "127.0.0.1", "port": port}}
+    return MinHashLSH(num_perm=PERMUTATIONS, params=(BANDS, ROWS), storage_config=storage)
+
+
+def their_minhash(signature: Signature) -> MinHash:
+    """Return a signature as datasketch has it."""
+    return MinHash(num_perm=PERMUTATIONS, seed=SEED, hashvalues=signature.values, scheme="affine32")
+
+
+def theirs(url: str, documents: int) -> Iterator[Row]:
+    """Yield rate and memory of datasketch's index."""
+    before = emptied(url)
+    index = their_index(url)
+    ready = [(address(number)[0], their_minhash(one)) for number, one in enumerate(signatures(0, documents))]
+    with redis.Redis.from_url(url) as client:
+        sent = int(client.info("stats")["total_commands_processed"])
+        took = []
+        for name, one in ready:
+            begin = time.perf_counter()
+            index.query(one)
+            index.insert(name, one, check_duplication=False)
+            took.append(time.perf_counter() - begin)
+        sent = int(client.info("stats")["total_commands_processed"]) - sent
+        for name, one in ready:
+            client.hset("theirs:signatures", name, one.hashvalues.tobytes())
+    yield {
+        "what": "insert",
+        "system": "datasketch, Redis",
+        "clients": 1,
+        "documents": documents,
+        "per_second": len(took) / sum(took),
+        "best_per_second": best(took),
+        "p99_ms": float(np.quantile(took, 0.99) * 1000),
+        "commands": sent / documents,
+    }
+    yield memory("datasketch, Redis", documents, used(url) - before)
+
+
+# --- races
+
+
+def race(where: str, system: str, racer: int, rounds: int, barrier: Barrier) -> list[int]:
+    """Insert one text a round, when all others do; return how many others were seen."""
+    seen = []
+    index = their_index(where) if system.startswith("datasketch") else open_index(where)
+    for round_, one in enumerate(signatures(10**9, 10**9 + rounds)):
+        mine = Signature(one.values.copy(), one.shingles)
+        mine.values[racer * 3 : racer * 3 + 3] += 1
+        url = f"https://site{racer}.com/{round_}"
+        barrier.wait()
+        if isinstance(index, MinHashLSH):
+            minhash = their_minhash(mine)
+            seen.append(len(index.query(minhash)))
+            index.insert(url, minhash, check_duplication=False)
+        else:
+            seen.append(len(index.check_and_insert(url, f"site{racer}.com", mine, NOW)))
+    return seen
+
+
+def races(system: str, where: str, rounds: int, racers: int) -> Row:
+    """Return how many rounds went wrong."""
+    context = multiprocessing.get_context("spawn")
+    with context.Manager() as manager, context.Pool(racers) as pool:
+        barrier = manager.Barrier(racers)
+        jobs = [(where, system, racer, rounds, barrier) for racer in range(racers)]
+        seen = pool.starmap(race, jobs, 1)
+    pairs = racers * (racers - 1) // 2
+    missed = sum(sum(counts) < pairs for counts in zip(*seen, strict=True))
+    return {"what": "race", "system": system, "clients": racers, "rounds": rounds, "missed": missed}
+
+
+# --- all
+
+
+def measure(url: str, folder: Path, arguments: argparse.Namespace) -> Iterator[Row]:
+    """Yield all rows."""
+    yield from theirs(url, arguments.theirs)
+    yield from ours_in_redis(url, arguments.documents)
+    yield from ours_in_a_file(folder, arguments.documents)
+    for racers in RACERS if arguments.rounds else ():
+        for system, where, rounds in (
+            ("datasketch, Redis", url, min(arguments.rounds, arguments.theirs)),
+            ("newsbot, Redis", url, arguments.rounds),
+            ("newsbot, SQLite", str(folder / f"{racers}.db"), arguments.rounds),
+        ):
+            emptied(url)
+            open_index(where).close()
+            yield races(system, where, rounds, racers)
+
+
+def told(row: Row) -> str:
+    """Return a row for people."""
+    if row["what"] == "insert":
+        commands = f", {row['commands']:.0f} commands each" if "commands" in row else ""
+        text = (
+            f"{row['per_second']:8,.0f} a second (at best {row['best_per_second']:,.0f}), p99"
+            f" {row['p99_ms']:.2f} ms, {row['clients']} clients, {row['documents']:,} documents{commands}"
+        )
+    elif row["what"] == "memory":
+        text = f"{row['bytes']:8,.0f} bytes a document, {row['documents']:,} documents"
+    else:
+        text = f"{row['missed']:8,} of {row['rounds']:,} rounds missed, {row['clients']} processes at once"
+    return f"{row['system']:20}{text}"
+
+
+def main() -> None:
+    """Run from the command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--documents", type=int, default=100_000, help="in newsbot's indexes")
+    parser.add_argument("--theirs", type=int, default=300, help="documents, and rounds, of datasketch")
+    parser.add_argument("--rounds", type=int, default=10_000, help="of each race; 0: none")
+    parser.add_argument("--json", action="store_true")
+    arguments = parser.parse_args()
+    rows = []
+    with own_redis() as url, tempfile.TemporaryDirectory() as folder:
+        for row in measure(url, Path(folder), arguments):
+            rows.append(row)
+            if not arguments.json:
+                print(told(row), flush=True)
+    if arguments.json:
+        print(json.dumps(rows))
+
+
+if __name__ == "__main__":
+    main()
