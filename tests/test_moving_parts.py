@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from newsbot.clock import utc
 from newsbot.dedup.index import SqliteIndex
@@ -17,8 +20,11 @@ from newsbot.frontier.redis import RedisFrontier
 from newsbot.frontier.sqlite import SqliteFrontier
 from newsbot.items import Kind, PageRecord
 from newsbot.moving import Choice, Journal, Side, compare_all, copy_all
+from newsbot.moving.progress import bars, lines
 from newsbot.queueing import entry_again
 from newsbot.refill import Refill
+from newsbot.storage.base import SiteRecord, SourceRecord
+from newsbot.storage.results import Position, SearchResult
 from newsbot.storage.sqlite import SqliteStorage
 from tests.builders import ManualClock, prose
 from tests.contracts.storage_samples import NOON, make_article, make_page
@@ -173,3 +179,77 @@ def test_articles_of_some_days(tmp_path: Path, clock: ManualClock, stack: ExitSt
     assert target.storage is not None
     paths = {article.canonical_url.rpartition("/")[2] for article in target.storage.iter_articles()}
     assert paths == {"day2", "day3", "undated"}
+
+
+STAGES = (
+    *("pages", "articles", "texts", "aliases", "sources", "sites"),
+    *("search results", "queue", "hosts", "near"),
+)
+
+
+def test_cut_short_at_every_stage_it_still_brings_all(
+    tmp_path: Path, clock: ManualClock, redis_frontier: RedisFrontier, stack: ExitStack
+) -> None:
+    source = file_side(tmp_path, stack, clock)
+    target = file_side(tmp_path / "there", stack, clock)
+    target.frontier = redis_frontier
+    assert source.storage is not None
+    assert target.index is not None
+    pages = [
+        make_page(f"a{n}", state="done", last_fetched=clock(), next_due=clock() + 60 * n) for n in range(90)
+    ]
+    fetch(source, pages, clock)
+    for number in range(9):
+        article = make_article(f"a{number}", prose(number), fetched_at=utc(time.time()))
+        source.storage.store(replace(article, url=f"https://example.org/print/{number}"))
+        source.storage.store(make_article(f"again{number}", prose(number)))
+    source.storage.save_sources([SourceRecord(url="https://example.org/rss", source="x", kind=Kind.FEED)])
+    source.storage.count_site(SiteRecord(source="x", counters={"fetched": 1.0}))
+    at = Position(start=0, end=1, line=1, before="", found="t")
+    source.storage.save_results(
+        [
+            SearchResult(
+                search="s", text="t", url=pages[0].url, source="example.org", looked_at=1.0, positions=[at]
+            )
+        ]
+    )
+
+    def dying(stage: str) -> Callable[[str, int], None]:
+        def report(kind: str, number: int) -> None:
+            if kind == stage:
+                raise Killed(stage)
+
+        return report
+
+    for stage in STAGES:
+        with pytest.raises(Killed, match=stage):
+            copy_all(source, target, Choice(), Journal(tmp_path, {"to": "there"}), dying(stage))
+    told: dict[str, int] = {}
+    copy_all(source, target, Choice(), Journal(tmp_path, {"to": "there"}), told.__setitem__)
+    compared = compare_all(source, target, Choice(), nothing)
+    assert all(one.same for one in compared)
+    assert all(one.source.count for one in compared), "of each kind there was something"
+    assert target.index.count() == 9
+    assert told["queue"] >= 90
+    assert told.keys().isdisjoint({"pages", "articles", "texts", "aliases"}), "those were moved already"
+
+
+def test_on_a_terminal_there_is_a_bar_for_each_kind() -> None:
+    screen = io.StringIO()
+    with bars(Console(file=screen, force_terminal=True, width=100), {"pages": 8}) as report:
+        report("pages", 4)
+        report("pages", 8)
+        report("near", 3)
+    drawn = screen.getvalue()
+    assert "8/8" in drawn
+    assert "near" in drawn
+    assert "3/3" in drawn
+
+
+def test_elsewhere_there_is_a_line_now_and_then() -> None:
+    written: list[str] = []
+    report = lines(written.append, {"pages": 30_000})
+    for number in range(0, 25_000, 500):
+        report("pages", number)
+        report("near", number)
+    assert written == ["pages: 10000 of 30000", "near: 10000", "pages: 20000 of 30000", "near: 20000"]

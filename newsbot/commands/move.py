@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import sys
 from collections import ChainMap
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, closing, nullcontext
 from datetime import datetime
 from pathlib import Path
 from typing import Any
-
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from newsbot.backends import DATA_FILE, SettingsLike, data_file, data_folder
 from newsbot.cli import FAULT, Action, Argument, Call, NewsbotCommand, did_you_mean, moment, positive
 from newsbot.clock import iso, system_clock, utc
 from newsbot.errors import ArgumentError, DataError
 from newsbot.moving import Choice, Compared, Journal, Side, compare_all, copy_all
+from newsbot.moving.copying import Report
+from newsbot.moving.progress import Totals, bars, lines
 from newsbot.terminal import Column, make_console
 
 SAMPLE = ("sites", "since", "until", "max_articles")
-LINE_EVERY = 10_000
-"""Where there is no terminal, a line is written for so many things."""
 
 
 def move(call: Call) -> int:
@@ -107,13 +105,9 @@ def _check_sites(source: Side, choice: Choice) -> None:
 def _move(call: Call, source: Side, target: Side, choice: Choice, journal: Journal) -> int:
     source.check_idle()
     target.check_idle()
-    if journal.finished:
-        call.note(
-            f"moved already, on {journal.finished}; what was crawled since is on the other side only. "
-            f"To move again, remove {journal.path}"
-        )
-        return 0
     holds = target.holds_something()
+    if journal.finished and holds:
+        return _moved_already(call, journal.finished)
     if holds and not journal.found:
         raise DataError(
             "the other side holds data already, and would be mixed up with these; move to an empty place "
@@ -121,12 +115,19 @@ def _move(call: Call, source: Side, target: Side, choice: Choice, journal: Journ
         )
     if journal.found and not holds:
         journal.forget()
-    with _progress(call) as report:
+    with _progress(call, source.totals() if choice.everything else {}) as report:
         copy_all(source, target, choice, journal, report)
         compared = compare_all(source, target, choice, report)
     if all(one.same for one in compared):
         journal.finish(iso(utc(system_clock())) or "")
     return _answer(call, compared)
+
+
+def _moved_already(call: Call, moment: str) -> int:
+    if call.json:
+        call.document({"same": True, "finished": moment, "kinds": []})
+    call.note(f"moved already, on {moment}; to move again, empty the other side or name another one")
+    return 0
 
 
 def _answer(call: Call, compared: list[Compared]) -> int:
@@ -158,36 +159,12 @@ def _answer(call: Call, compared: list[Compared]) -> int:
     return 0
 
 
-@contextmanager
-def _progress(call: Call) -> Iterator[Callable[[str, int], None]]:
-    """Give a function that shows how far each kind is: bars on a terminal, lines elsewhere."""
+def _progress(call: Call, totals: Totals) -> AbstractContextManager[Report]:
+    """Return where to report how far each kind is: bars on a terminal, lines elsewhere."""
     console = make_console(sys.stderr)
-    if call.json or not console.is_terminal:
-        yield _lines(call)
-        return
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed}"))
-    with Progress(*columns, TimeElapsedColumn(), console=console) as bars:
-        tasks: dict[str, TaskID] = {}
-
-        def show(kind: str, number: int) -> None:
-            if kind not in tasks:
-                for earlier in tasks.values():
-                    bars.update(earlier, total=bars.tasks[earlier].completed)
-                tasks[kind] = bars.add_task(kind, total=None)
-            bars.update(tasks[kind], completed=number)
-
-        yield show
-
-
-def _lines(call: Call) -> Callable[[str, int], None]:
-    told: dict[str, int] = {}
-
-    def show(kind: str, number: int) -> None:
-        if not call.json and number // LINE_EVERY > told.get(kind, 0):
-            told[kind] = number // LINE_EVERY
-            call.note(f"{kind}: {number}")
-
-    return show
+    if call.json:
+        return nullcontext(lambda _kind, _number: None)
+    return bars(console, totals) if console.is_terminal else nullcontext(lines(call.note, totals))
 
 
 def _server(call: Call, setting: str, option: str) -> str:

@@ -74,6 +74,9 @@ class Journal:
             known = kept["what"]
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise DataError(f"{self.path}: cannot be read ({error}); remove it to begin anew") from error
+        if known != self._what and kept.get("finished"):
+            self.found = False  # that one is history
+            return
         if known != self._what:
             raise DataError(
                 f"{self.path}: another move was begun here ({_told(known)}; now: {_told(self._what)}); "

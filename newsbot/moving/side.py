@@ -65,6 +65,19 @@ class Side:
                 "was killed on another machine, wait some minutes until its leases have run out"
             )
 
+    def totals(self) -> dict[str, int]:
+        """About how many there are of each kind, by the names under which they are reported."""
+        found: dict[str, int] = {}
+        if self.storage is not None:
+            found = self.storage.count_copies()
+            found |= {f"check {kind} {where}": n for kind, n in found.items() for where in ("here", "there")}
+            found["check queue"] = found["pages"]
+        if self.frontier is not None:
+            counts = self.frontier.counts()
+            found["hosts"] = counts.pop("hosts")
+            found["queue"] = sum(counts.values())
+        return found
+
     def holds_something(self) -> bool:
         """Return True if there is anything on this side."""
         storage, frontier = self.storage, self.frontier

@@ -59,8 +59,8 @@ def compare_all(
     found = []
     if target.storage is not None:
         for kind in KINDS:
-            ours = _summed(choice.copies(source.storage, kind), kind, report)
-            theirs = _summed(getattr(target.storage, f"copy_{kind}")(), kind, report)
+            ours = _summed(choice.copies(source.storage, kind), f"check {kind} here", report)
+            theirs = _summed(getattr(target.storage, f"copy_{kind}")(), f"check {kind} there", report)
             found.append(Compared(kind, ours, theirs))
         found += _compare_books(source.storage, target.storage, choice)
     if source.frontier is not None and target.frontier is not None:
@@ -73,8 +73,8 @@ def _summed(copies: Iterable[object], kind: str, report: Callable[[str, int], No
     for copy in copies:
         total.add(copy)
         if total.count % 500 == 0:
-            report(f"check {kind}", total.count)
-    report(f"check {kind}", total.count)
+            report(kind, total.count)
+    report(kind, total.count)
     return total
 
 

@@ -85,6 +85,9 @@ class Transfer(Protocol):
     :class:`newsbot.errors.DataError` kinds.
     """
 
+    def count_copies(self) -> dict[str, int]:
+        """About how many there are, for who waits: keys pages, articles, texts, aliases."""
+
     def copy_pages(self, after: str = "", sites: Sites = None) -> Iterator[PageCopy]:
         """All pages."""
 

@@ -166,6 +166,11 @@ class MongoStorage:
             return results.forget_search(database, search)
 
     # --- copies
+    def count_copies(self) -> dict[str, int]:
+        """See :meth:`newsbot.storage.transfer.Transfer.count_copies`."""
+        with self._readable() as database:
+            return transfer.count_copies(database)
+
     def copy_pages(self, after: str = "", sites: Sites = None) -> Iterator[PageCopy]:
         """See :meth:`newsbot.storage.transfer.Transfer.copy_pages`."""
         return self._streamed(transfer.copy_pages(self._place.database, after, sites))

@@ -23,6 +23,12 @@ from newsbot.storage.transfer import AT_ONCE, AliasCopy, ArticleCopy, PageCopy, 
 _KEY = 16  # bytes of a fingerprint
 
 
+def count_copies(database: Collections) -> dict[str, int]:
+    """Return how many documents there are of each kind, as the server estimates it."""
+    kinds = ("pages", "articles", "texts", "aliases")
+    return {kind: database[kind].estimated_document_count() for kind in kinds}
+
+
 def copy_pages(database: Collections, after: str, sites: Sites) -> Iterator[list[PageCopy]]:
     """Yield pages with what is counted of their referrers."""
     for found in _batches(database, "pages", bytes.fromhex(after), sites):

@@ -153,6 +153,11 @@ class SqliteStorage:
             return results.forget_search(database, search)
 
     # --- copies
+    def count_copies(self) -> dict[str, int]:
+        """See :meth:`newsbot.storage.transfer.Transfer.count_copies`."""
+        with readable_errors(self._path):
+            return transfer.count_copies(self._database)
+
     def copy_pages(self, after: str = "", sites: Sites = None) -> Iterator[PageCopy]:
         """See :meth:`newsbot.storage.transfer.Transfer.copy_pages`."""
         return self._streamed(transfer.copy_pages(self._database, after, sites))

@@ -40,6 +40,15 @@ _TAKE_ALIAS = (
 )
 
 
+def count_copies(database: sqlite3.Connection) -> dict[str, int]:
+    """Return how many rows there are of each kind."""
+    tables = {"pages": "page", "articles": "article", "texts": "article_text", "aliases": "article_alias"}
+    return {
+        kind: int(database.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
+        for kind, table in tables.items()
+    }
+
+
 def copy_pages(database: sqlite3.Connection, after: str, sites: Sites) -> Iterator[list[PageCopy]]:
     """Yield pages with what is counted of their referrers."""
     for rows in _batches(database, _PAGES, (bytes.fromhex(after),), sites):
