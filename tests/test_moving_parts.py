@@ -14,6 +14,7 @@ import pytest
 from rich.console import Console
 
 from newsbot.clock import utc
+from newsbot.commands.move import _place
 from newsbot.dedup.index import SqliteIndex
 from newsbot.frontier.base import Lease
 from newsbot.frontier.redis import RedisFrontier
@@ -181,6 +182,28 @@ def test_articles_of_some_days(tmp_path: Path, clock: ManualClock, stack: ExitSt
     assert paths == {"day2", "day3", "undated"}
 
 
+def test_nothing_of_a_sample_waits_to_be_fetched(
+    tmp_path: Path, clock: ManualClock, stack: ExitStack
+) -> None:
+    source = file_side(tmp_path, stack, clock)
+    assert source.storage is not None
+    assert source.frontier is not None
+    waiting = [make_page("a1"), make_page("print/1"), make_page("other")]
+    source.storage.discover(waiting)
+    source.frontier.add([entry_again(page) for page in waiting])
+    source.storage.store(make_article("a1", prose(1), url="https://example.org/print/1"))
+    source.storage.store(make_article("a2", prose(2), url="no address at all"))
+    target = file_side(tmp_path / "home", stack, clock)
+    choice = Choice(max_articles=5)
+    copy_all(source, target, choice, Journal(tmp_path / "home", {}), nothing)
+    assert all(one.same for one in compare_all(source, target, choice, nothing))
+    assert target.storage is not None
+    assert target.frontier is not None
+    assert {page.url for page in target.storage.iter_pages()} == {page.url for page in waiting[:2]}
+    counts = target.frontier.counts()
+    assert (counts["pending"], counts["done"]) == (0, 2)
+
+
 STAGES = (
     *("pages", "articles", "texts", "aliases", "sources", "sites"),
     *("search results", "queue", "hosts", "near"),
@@ -253,3 +276,16 @@ def test_elsewhere_there_is_a_line_now_and_then() -> None:
         report("pages", number)
         report("near", number)
     assert written == ["pages: 10000 of 30000", "near: 10000", "pages: 20000 of 30000", "near: 20000"]
+
+
+@pytest.mark.parametrize(
+    ("address", "written"),
+    [
+        ("redis://user:secret@redis.example:6379/3?password=secret", "redis://redis.example:6379/3"),
+        ("mongodb://u:sec%40ret@a:1,b:2/news?authMechanismProperties=X:secret", "mongodb://a:1,b:2/news"),
+        ("rediss://redis.example", "rediss://redis.example"),
+        ("", None),
+    ],
+)
+def test_no_credentials_are_written_down(address: str, written: str | None) -> None:
+    assert _place(address) == written

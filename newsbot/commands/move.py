@@ -180,11 +180,11 @@ def _server(call: Call, setting: str, option: str) -> str:
 
 
 def _place(address: str | None) -> str | None:
-    """Return an address without the credentials."""
+    """Return an address without credentials, which may stand before the host and in the options."""
     if not address:
         return None
-    scheme, _, rest = address.partition("://")
-    return f"{scheme}://{rest.rpartition('@')[2]}" if rest else address
+    scheme, _, rest = address.partition("?")[0].partition("://")
+    return f"{scheme}://{rest.rpartition('@')[2]}"
 
 
 def _mapping(settings: SettingsLike) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice
@@ -11,7 +12,7 @@ from typing import Any
 from newsbot.items import Article
 from newsbot.moving.side import WholeStorage
 from newsbot.storage.results import SearchResult
-from newsbot.storage.transfer import AliasCopy, ArticleCopy, PageCopy, TextCopy
+from newsbot.storage.transfer import AT_ONCE, AliasCopy, ArticleCopy, PageCopy, TextCopy
 from newsbot.urls import canonicalize, fingerprint
 
 KINDS = ("pages", "articles", "texts", "aliases")
@@ -51,21 +52,33 @@ class Choice:
         right = filter(self._is_in_time, storage.copy_articles("", self.sites))
         for copy in islice(right, self.max_articles):
             self._articles.add(copy.fingerprint)
-            self._pages |= {copy.fingerprint, fingerprint(canonicalize(copy.article.url))}
+            self._pages.add(copy.fingerprint)
+            with suppress(ValueError):  # an address that nobody can ask for
+                self._pages.add(fingerprint(canonicalize(copy.article.url)))
 
     def copies(self, storage: WholeStorage, kind: str, after: str = "") -> Iterator[Any]:
         """Yield the chosen copies of one of :data:`KINDS`."""
+        if kind == "pages" and self.of_articles:
+            return self._own_pages(storage, after)
         some = getattr(storage, f"copy_{kind}")(after, self.sites)
         return some if self._articles is None else filter(self._is_chosen, some)
+
+    def _own_pages(self, storage: WholeStorage, after: str) -> Iterator[PageCopy]:
+        """Yield the pages of the chosen articles: to look for them among all would take too long.
+
+        Which referrers they have beyond the first ones is not known then, only how many.
+        """
+        left = iter(sorted(key for key in self._pages if key > bytes.fromhex(after)))
+        while keys := list(islice(left, AT_ONCE)):
+            found = storage.pages(keys)
+            for page in (found[key] for key in keys if key in found):
+                if self.has_site(page.source):
+                    yield PageCopy(page)
 
     def results(self, storage: WholeStorage) -> Iterator[SearchResult]:
         """Yield what searches over the pages of the chosen sites found."""
         for search in storage.searches():
             yield from (one for one in storage.results(search.search) if self.has_site(one.source))
-
-    def has_page(self, copy: PageCopy) -> bool:
-        """Return True if a page is chosen that is of one of the sites."""
-        return self._articles is None or copy.page.fingerprint in self._pages
 
     def has_article(self, article: Article) -> bool:
         """Return True for the articles wanted."""
@@ -83,9 +96,7 @@ class Choice:
             return self.since is None and self.until is None
         return (self.since is None or moment >= self.since) and (self.until is None or moment < self.until)
 
-    def _is_chosen(self, copy: PageCopy | ArticleCopy | TextCopy | AliasCopy) -> bool:
+    def _is_chosen(self, copy: ArticleCopy | TextCopy | AliasCopy) -> bool:
         assert self._articles is not None
-        if isinstance(copy, PageCopy):
-            return self.has_page(copy)
         article = copy.fingerprint if isinstance(copy, ArticleCopy) else copy.article
         return article in self._articles

@@ -18,6 +18,7 @@ from newsbot.moving.choice import KINDS, Choice
 from newsbot.moving.journal import Journal
 from newsbot.moving.side import Side, WholeFrontier, WholeStorage
 from newsbot.queueing import entry_again
+from newsbot.refill import PENDING
 
 BATCH = 500
 OWNER = "move"
@@ -42,7 +43,9 @@ def copy_all(source: Side, target: Side, choice: Choice, journal: Journal, repor
         assert source.frontier is not None
         _copy_frontier(source, target.frontier, choice, journal, report)
     if target.index is not None:
-        _make_index(source.storage, target.index, choice, report)
+        # a sample's texts are few where they have arrived
+        texts = source.storage if choice.everything else target.storage or source.storage
+        _make_index(texts, target.index, choice, report)
 
 
 def _copy_kind(
@@ -83,7 +86,7 @@ def _copy_frontier(
         moved += len(some)
         report("queue", moved)
     for pages in batches(choice.copies(source.storage, "pages")):
-        missing = _missing(source.frontier, target, [copy.page for copy in pages])
+        missing = _missing(source.frontier, target, [copy.page for copy in pages], choice)
         target.take_entries(missing)
         hosts |= {copy.entry.host for copy in missing}
         moved += len(missing)
@@ -112,15 +115,22 @@ def _entries(frontier: WholeFrontier, choice: Choice) -> Iterator[EntryCopy]:
     return (copy for copy in frontier.copy_entries() if choice.has_site(copy.entry.data.get("source", "")))
 
 
-def _missing(source: WholeFrontier, target: WholeFrontier, pages: list[PageRecord]) -> list[EntryCopy]:
+def _missing(
+    source: WholeFrontier, target: WholeFrontier, pages: list[PageRecord], choice: Choice
+) -> list[EntryCopy]:
     """Return entries for pages that the target does not know: the source keeps no more of them than that."""
     keys = [page.fingerprint for page in pages]
     known, here = target.known(keys), source.known(keys)
-    return [_known_page(page, here.get(page.fingerprint)) for page in pages if page.fingerprint not in known]
+    return [
+        _known_page(page, here.get(page.fingerprint), choice)
+        for page in pages
+        if page.fingerprint not in known
+    ]
 
 
-def _known_page(page: PageRecord, here: Known | None) -> EntryCopy:
-    waits = page.state in ("pending", "leased")
+def _known_page(page: PageRecord, here: Known | None, choice: Choice) -> EntryCopy:
+    state = page.state if here is None else here.state
+    waits = state in PENDING and not choice.of_articles
     entry = entry_again(page)
     return EntryCopy(
         entry=replace(entry, due=0.0) if waits else entry,
