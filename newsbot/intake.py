@@ -7,6 +7,7 @@ acknowledged; a crash in between only means that the page is read again.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -18,9 +19,12 @@ from newsbot.queueing import entry_for, page_for
 from newsbot.ranking import SOURCE_PRIORITY, Judgement, is_onsite, judge
 from newsbot.rules.schema import Follow, Rule
 from newsbot.trials import belongs_to
+from newsbot.urls import canonicalize, fingerprint
 from newsbot.visit import Found, Visit
 
 ASKED_PRIORITY = 100.0
+LIST_EVENT = "list"
+"""In the history of a list under trial: what it led to."""
 NAMED = (Where.SEED, Where.ARGUMENT, Where.PUSH)
 """A person or a rule gave these: they are not judged, only read."""
 
@@ -143,15 +147,17 @@ def _weigh_lists(state: CrawlState, batch: Batch, visit: Visit | None) -> None:
     """
     fruitful = visit is None or visit.kind is not Kind.SECTION or visit.lease.entry.depth == 0
     if visit is not None and not fruitful:
-        fruitful = _yields_articles(state, batch)
+        fruitful = _yields_articles(state, batch, visit)
         if _needs_trial(visit.lease.entry):
             state.list_trials.tell(visit.rule.domain, visit.lease.entry.url, fruitful=fruitful)
             visit.tried = True
-    lists = [key for key, entry in batch.entries.items() if _needs_trial(entry)]
-    known = state.frontier.known(lists) if lists else {}
-    for key, entry in list(batch.entries.items()):
-        if not _needs_trial(entry) or entry.data.get("force") or key in known:
-            continue  # known lists cost nothing here, and are no trial: they may not be due for long
+            visit.note(state.clock(), LIST_EVENT, fruitful=fruitful)
+    lists = {key: entry for key, entry in batch.entries.items() if _needs_trial(entry)}
+    known = state.frontier.known(list(lists)) if lists else {}
+    # known lists cost nothing here, and are no trial: they may not be due for long
+    new = {key: entry for key, entry in lists.items() if key not in known and not entry.data.get("force")}
+    _hear_of_trials(state, new.values())
+    for key, entry in new.items():
         strange = is_pagination(entry.url) and not belongs_to(entry.url, entry.data["referrer"] or "")
         if strange or not (fruitful and state.list_trials.may_try(entry.data["source"], entry.url)):
             del batch.entries[key]
@@ -159,14 +165,40 @@ def _weigh_lists(state: CrawlState, batch: Batch, visit: Visit | None) -> None:
     batch.pages = [page for page in batch.pages if page.fingerprint in batch.entries]
 
 
+def _hear_of_trials(state: CrawlState, lists: Iterable[Entry]) -> None:
+    """Learn what became of lists under trial that another worker has visited: its page record tells."""
+    waiting: dict[bytes, tuple[str, str]] = {}
+    for entry in lists:
+        domain = entry.data["source"]
+        url = state.list_trials.waiting(domain, entry.url, state.clock())
+        if url is not None:
+            rule = state.rules.get(domain) or state.rule_for(url)
+            waiting[fingerprint(canonicalize(url, rule.drop_query))] = (domain, url)
+    for key, page in (state.storage.pages(list(waiting)) if waiting else {}).items():
+        told = [event for event in page.history if event.get("event") == LIST_EVENT]
+        if told or page.state in ("gone", "failed"):
+            domain, url = waiting[key]
+            state.list_trials.tell(domain, url, fruitful=bool(told and told[-1].get("fruitful")))
+
+
 def _needs_trial(entry: Entry) -> bool:
     return entry.kind is Kind.SECTION and entry.data["why"] == "list"
 
 
-def _yields_articles(state: CrawlState, batch: Batch) -> bool:
-    articles = [key for key, entry in batch.entries.items() if entry.kind is Kind.ARTICLE]
-    known = state.frontier.known(articles)
-    return any(key not in known for key in articles)
+def _yields_articles(state: CrawlState, batch: Batch, visit: Visit) -> bool:
+    """Return True if the page leads to articles nobody knew; also if it did so in a visit that broke off.
+
+    A worker that is killed after it has queued a page's links leaves them to the next visit as known.
+    """
+    articles = {key: entry for key, entry in batch.entries.items() if entry.kind is Kind.ARTICLE}
+    known = state.frontier.known(list(articles))
+    if any(key not in known for key in articles):
+        return True
+    last = None if visit.record is None else visit.record.last_fetched
+    return any(
+        page.referrers[:1] == [articles[key].data["referrer"]] and (last is None or page.first_seen > last)
+        for key, page in state.storage.pages(list(articles)).items()
+    )
 
 
 def _rule_of(state: CrawlState, link: Link, found: Found, visit: Visit | None) -> Rule:

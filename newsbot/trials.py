@@ -13,6 +13,8 @@ MAX_SHAPES = 50_000
 BARREN_ENOUGH = 2
 """Barren lists of a shape, with no fruitful one, after which the shape is left alone in this crawl."""
 
+ASK_AGAIN = 1.0
+
 _PAGE = re.compile(
     r"(?:[?&/](?:page|pg|paged|p|start|offset|seite|strana|stranica)[=/_-]?|/)\d{1,9}$", re.IGNORECASE
 )
@@ -23,6 +25,8 @@ _NUMBER = re.compile(r"\d+")
 class _Trial:
     waiting: str | None = None
     """The list under trial."""
+    asked: float = float("-inf")
+    """When it was asked after last."""
     barren: int = 0
     fruitful: bool = False
 
@@ -42,6 +46,17 @@ class ListTrials:
             return False
         trial.waiting = url
         return True
+
+    def waiting(self, domain: str, url: str, now: float) -> str | None:
+        """Return the list whose trial keeps ``url`` waiting, to be asked after; at most once a second each.
+
+        Another worker may have visited it. ``now`` in seconds.
+        """
+        trial = self._trial(domain, url)
+        if trial.waiting in (None, url) or now - trial.asked < ASK_AGAIN:
+            return None
+        trial.asked = now
+        return trial.waiting
 
     def tell(self, domain: str, url: str, *, fruitful: bool) -> None:
         """Record whether a list held links to articles."""

@@ -12,6 +12,7 @@ from newsbot.intake import ASKED_PRIORITY, follows, judge_found, queue_found
 from newsbot.items import Kind, Link, Where
 from newsbot.recrawl import Outcome
 from newsbot.settlement import settle
+from newsbot.trials import ListTrials
 from newsbot.urls import fingerprint
 from newsbot.visit import Found, Visit
 from tests.builders import START
@@ -316,6 +317,41 @@ def test_a_list_that_rests_since_an_earlier_crawl_keeps_no_other_waiting(section
     links = found(archive(1), archive(2), where=Where.NAVIGATION)
     queue_found(section.state, links, section.front)
     assert entry(section, archive(2)) is not None
+
+
+def test_a_list_whose_visit_broke_off_is_not_barren_for_that(section):
+    for day in (1, 3):  # as many as close a shape
+        visit = on_list(section, archive(day))
+        links = found(f"{STORY}-{day}", where=Where.BODY, depth=3, referrer=visit.url)
+        queue_found(section.state, links, visit)
+        section.state.list_trials = ListTrials()  # the worker was killed before it could settle
+        end(section, visit, f"{STORY}-{day}", archive(day + 1))
+        assert entry(section, archive(day + 1)) is not None
+
+
+def test_a_list_that_gave_its_articles_long_ago_is_barren(section):
+    visit = on_list(section, archive(1))
+    end(section, visit, STORY)
+    section.clock.now += 30
+    section.state.frontier.add([visit.lease.entry], force=True)
+    again = on_list(section, archive(1))
+    again.record = section.state.storage.pages([again.lease.entry.fingerprint])[again.lease.entry.fingerprint]
+    section.state.list_trials = ListTrials()
+    end(section, again, STORY, archive(2))
+    assert entry(section, archive(2)) is None
+
+
+@pytest.mark.parametrize(("fruitful", "taken"), [(True, True), (False, False)])
+def test_a_list_under_trial_may_be_visited_by_another_worker(section, fruitful, taken):
+    queue_found(section.state, found(archive(1), where=Where.NAVIGATION), section.front)
+    ours, section.state.list_trials = section.state.list_trials, ListTrials()
+    end(section, on_list(section, archive(1)), *([STORY] if fruitful else []))
+    section.state.list_trials = ours  # which heard nothing of it
+    if not fruitful:
+        ours.tell("news.test", archive(9), fruitful=False)
+        ours.may_try("news.test", archive(1))
+    queue_found(section.state, found(archive(5), where=Where.NAVIGATION), section.front)
+    assert (entry(section, archive(5)) is not None) == taken
 
 
 def test_further_pages_are_followed_from_their_own_list_only(section):
