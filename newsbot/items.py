@@ -94,7 +94,10 @@ TIME = {"serializer": iso}
 
 @dataclass(slots=True, kw_only=True)
 class Article:
-    """One article: the Scrapy item, the stored document and the export row. Times are aware UTC."""
+    """One article: the Scrapy item, the stored document and the export row.
+
+    Times are aware; ``published_at`` and ``modified_at`` keep the offset of the page, rows are in UTC.
+    """
 
     url: str
     canonical_url: str

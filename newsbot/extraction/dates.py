@@ -82,13 +82,23 @@ class Written:
     zone: tzinfo | None = None
 
     def at(self, zone: tzinfo) -> datetime:
-        """Return the moment in UTC, taking ``zone`` if none was written.
+        """Return the moment in the zone it was written with, or in ``zone`` if in none or in UTC.
 
         A bare day is midnight UTC of that day, so that it stays the day that the page names.
         """
         if self.precision == "day":
             return self.local.replace(tzinfo=UTC)
-        return self.local.replace(tzinfo=self.zone or zone).astimezone(UTC)
+        moment = self.local.replace(tzinfo=self.zone or zone)
+        return moment if moment.utcoffset() else _in_zone(moment, zone)
+
+
+def _in_zone(moment: datetime, zone: tzinfo) -> datetime:
+    """Return the same moment by the clock of ``zone``, with a plain offset."""
+    try:
+        offset = moment.astimezone(zone).utcoffset()
+    except OverflowError:  # the first or the last day that ``datetime`` holds
+        offset = None
+    return moment.astimezone(timezone(offset)) if offset else moment
 
 
 def plausible(moment: datetime, now: datetime) -> bool:

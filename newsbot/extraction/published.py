@@ -89,7 +89,7 @@ class Zones:
         return self.page or self.rule or UTC
 
     def apply(self, moment: Moment) -> When:
-        """Return the moment in UTC; the note says where its zone came from unless it was written."""
+        """Return the moment by the site's clock; the note says whence its zone is unless it was written."""
         written = moment.value
         said = "+page-zone" if self.page else "+rule-zone" if self.rule else "+assumed-utc"
         note = moment.method + (said if written.zone is None and written.precision != "day" else "")

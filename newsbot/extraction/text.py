@@ -11,6 +11,7 @@ from lxml.html import fragment_fromstring
 
 from newsbot.extraction.blocks import Block, join, render
 from newsbot.extraction.body import generic_body
+from newsbot.extraction.clues import Known
 from newsbot.extraction.embedded import embedded_blocks
 from newsbot.extraction.evidence import JSON_LD, RULE
 from newsbot.extraction.page import Page
@@ -60,8 +61,7 @@ def find_body(page: Page, selected: Selected) -> Body:
     blocks = selected.blocks() if selected.names("text") else []
     if blocks:
         return Body(tuple(blocks), RULE)
-    found, method = generic_body(page.tree, selected.removed)
-    blocks = tidy(found)
+    blocks, method = generic_body(page.tree, known_of(page), selected.removed)
     stated = _stated(page)
     if stated and _is_better(stated, blocks):
         return Body(tuple(stated), JSON_LD)
@@ -70,6 +70,12 @@ def find_body(page: Page, selected: Selected) -> Body:
         if carried:
             return Body(tuple(carried), "embedded")
     return Body(tuple(blocks), method)
+
+
+def known_of(page: Page) -> Known:
+    """Return what the head and the headings say of the article."""
+    titles = (page.meta("og:title"), page.title_tag, *page.headings)
+    return Known(frozenset(filter(None, map(key, titles))), page.meta("og:description", "description"))
 
 
 def _stated(page: Page) -> list[Block]:

@@ -84,13 +84,20 @@ def tidy(blocks: list[Block]) -> list[Block]:
 
 
 def _is_foreign(text: str) -> bool:
+    return foreign_kind(text) > 0
+
+
+def foreign_kind(text: str) -> int:
+    """Return 1 for a label, 2 for an appeal, 3 for a pointer elsewhere, 4 for a picture credit, else 0."""
     if len(text) > _MAX_APPEAL:
-        return False
+        return 0
     if len(text) <= MAX_LABEL and _LABEL.match(text):
-        return True
-    if _APPEAL.match(text) or (_POINTS.match(text) and (":" in text[:MAX_LABEL] or not text.endswith("."))):
-        return True
-    return len(text) <= _MAX_CREDIT and bool(_CREDIT.match(text))
+        return 1
+    if _APPEAL.match(text):
+        return 2
+    if _POINTS.match(text) and (":" in text[:MAX_LABEL] or not text.endswith(".")):
+        return 3
+    return 4 if len(text) <= _MAX_CREDIT and _CREDIT.match(text) else 0
 
 
 def trim_edges(blocks: list[Block], title: str, authors: Collection[str]) -> list[Block]:

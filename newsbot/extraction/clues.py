@@ -1,0 +1,213 @@
+"""What speaks for or against a piece of text being part of an article: its own words and its boxes."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from newsbot.extraction.pieces import REGIONS, Box, Piece
+from newsbot.extraction.strings import key, size, word_list, words
+from newsbot.extraction.tidy import foreign_kind
+
+Numbers = NDArray[np.float32]
+Columns = dict[str, Numbers]
+
+_TAGS = (
+    "p", "li", "div", "td", "span", "h1", "h2", "h3", "h4", "blockquote", "a", "th", "dt", "dd", "pre",
+    "section", "article", "figcaption", "font", "center", "body",
+)  # fmt: skip
+_OTHER_TAG = 30.0
+TAG_NUMBERS = {name: float(index) for index, name in enumerate(_TAGS)}
+_SUBJECTS = (
+    ("comment", word_list("comment disqus discuss reply opinions")),
+    ("share", word_list("share sharing social follow facebook twitter like vote rating")),
+    (
+        "related",
+        word_list(
+            "relat recommend more also popular trend teaser promo outbrain taboola similar readmore most",
+            "latest next other recirc listing feed card linkbox",
+        ),
+    ),
+    ("foot", word_list("foot copyright legal disclaim bottom contacts?")),
+    ("nav", word_list("nav menu breadcrumb topbar toolbar pagination pager masthead")),
+    ("side", word_list("side widget rail aside column right left col")),
+    ("ad", word_list("^ads?$ advert sponsor banner adv dfp gpt commerc shop buy price affili")),
+    (
+        "meta",
+        word_list("byline author meta date time info credit source publish posted writer avtor bio agency"),
+    ),
+    (
+        "media",
+        word_list(
+            "caption figure photo image img gallery media video embed audio player pic slide carousel foto ",
+            "credit copyright",
+        ),
+    ),
+    ("tag", word_list("^tags?$ topic keyword label categor section rubric")),
+    (
+        "subscribe",
+        word_list(
+            "newsletter subscri signup paywall login register cookie consent modal popup overlay premium",
+            "piano donat notif alert gdpr download app",
+        ),
+    ),
+    ("title", word_list("title headline heading header kicker")),
+    (
+        "lead",
+        word_list(
+            "summary lead lede standfirst intro deck dek subtitle description excerpt abstract teaser chapo",
+            "anons",
+        ),
+    ),
+    ("article", word_list("article story post entry news single detail")),
+    ("body", word_list("body content text paragraph main copy rich wysiwyg prose txt")),
+    ("hidden", word_list("hidden hide sr visually screen print tooltip dropdown collapse")),
+    ("quote", word_list("quote pull box factbox info embed tweet insta blockquote")),
+)
+"""What words in ``class`` and ``id`` tell of a box."""
+_PATTERNS = tuple((name, re.compile("|".join(parts))) for name, parts in _SUBJECTS)
+_END = re.compile(r"[.!?…。！？»”\"'’)]\s{0,2}$")
+_SENTENCE = re.compile(r"[.!?…。][\s\"»”]")
+_DATE = re.compile(r"\b\d{1,2}[:.]\d\d\b|\b(?:19|20)\d\d\b")
+_ADDRESS = re.compile(r"@|http|www\.")
+_BAR = re.compile(r"[|»>]|/ ")
+_COMMA = re.compile("[,，、]")
+_LONG = 1000
+"""Letters of a piece that are looked at for signs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the page says of the article elsewhere: its titles as keys, its description."""
+
+    titles: frozenset[str]
+    description: str
+
+
+def basic_clues(pieces: list[Piece]) -> Columns:
+    """Return what is counted of every piece: its letters, its share of links, its end, its tag."""
+    return {
+        "length": _numbers([size(piece.text) for piece in pieces]),
+        "linked": _numbers([piece.linked for piece in pieces]),
+        "ends": _numbers([bool(_END.search(piece.text[-4:])) for piece in pieces]),
+        "tag": _numbers([TAG_NUMBERS.get(piece.box.tag, _OTHER_TAG) for piece in pieces]),
+    }
+
+
+def repetitions(pieces: list[Piece]) -> Columns:
+    """Return how often the text of each piece comes on the page, and whether it came before."""
+    seen: Counter[str] = Counter()
+    earlier = []
+    texts = [piece.text[:_LONG] for piece in pieces]
+    for text in texts:
+        earlier.append(seen[text] > 0)
+        seen[text] += 1
+    return {"repeated": _numbers([seen[text] - 1 for text in texts]), "earlier": _numbers(earlier)}
+
+
+def titles_of(pieces: list[Piece], known: Known) -> Numbers:
+    """Return 1 for pieces that are the headline as the head of the page says it."""
+    return _numbers(
+        [
+            10 < len(piece.text) < 300 and piece.linked < 0.5 and key(piece.text) in known.titles
+            for piece in pieces
+        ]
+    )
+
+
+def own_clues(pieces: list[Piece], known: Known) -> Columns:
+    """Return numbers about the text of each piece, by name."""
+    texts = [piece.text for piece in pieces]
+    starts = [text[:_LONG] for text in texts]
+    columns = {name: _numbers([count(text) for text in starts]) for name, count in _COUNTED.items()}
+    columns["links"] = _numbers([piece.links for piece in pieces])
+    columns["strong"] = _numbers([piece.strong for piece in pieces])
+    columns["after_break"] = _numbers([piece.after_break for piece in pieces])
+    columns["colon"] = _numbers([text.endswith(":") for text in texts])
+    columns["cut"] = _numbers([text.endswith(("...", "…")) for text in texts])
+    return columns | _said_elsewhere(pieces, known)
+
+
+def _said_elsewhere(pieces: list[Piece], known: Known) -> Columns:
+    """Say how much each piece is like the headline, and whether it is the description in the head."""
+    expected = set(" ".join(known.titles).split())
+    described = known.description
+    like, lead = [], []
+    for piece in pieces:
+        text = piece.text
+        found = set(words(text)) if len(text) < 300 else set()
+        like.append(len(found & expected) / len(found) if found else 0.0)
+        lead.append(bool(described) and len(text) > 30 and (text[:80] in described or described[:80] in text))
+    return {"like_title": _numbers(like), "description": _numbers(lead)}
+
+
+def box_clues(pieces: list[Piece]) -> Columns:
+    """Return numbers about the boxes around each piece, by name."""
+    boxes = [piece.box for piece in pieces]
+    columns = {
+        "tag_above": _numbers([TAG_NUMBERS.get(box.above(1).tag, _OTHER_TAG) for box in boxes]),
+        "depth": _numbers([box.depth for box in boxes]),
+    }
+    for region in REGIONS:
+        columns[f"in_{region}"] = _numbers([region in box.regions for box in boxes])
+    sums: dict[Box, Numbers] = {}
+    near = np.array([np.maximum(_told(box.words), _told(box.above(1).words) / 2) for box in boxes])
+    around = np.array([_told_around(box, sums) for box in boxes])
+    for index, (name, _) in enumerate(_PATTERNS):
+        columns[f"near_{name}"] = near[:, index]
+        columns[f"around_{name}"] = around[:, index]
+    return columns
+
+
+@lru_cache(maxsize=8192)
+def _told(names: tuple[str, ...]) -> Numbers:
+    """Which subjects the words of a box name: 1 or 0 for each."""
+    return _numbers([any(pattern.search(word) for word in names) for _, pattern in _PATTERNS])
+
+
+def _told_around(box: Box, sums: dict[Box, Numbers]) -> Numbers:
+    """How many of the box and those around it name each subject."""
+    chain: list[Box] = []
+    above: Box | None = box
+    while above is not None and above not in sums:
+        chain.append(above)
+        above = above.parent
+    total = sums[above] if above is not None else np.zeros(len(_PATTERNS), np.float32)
+    for inner in reversed(chain):
+        total = total + _told(inner.words)
+        sums[inner] = total
+    return total
+
+
+def _start(text: str) -> float:
+    sign = text[0]
+    if sign.isupper():
+        return 1.0
+    if sign.islower():
+        return 2.0
+    return 3.0 if sign.isdigit() else 4.0 if sign in "\"“«„‘'–—-" else 0.0
+
+
+def _numbers(values: list[float] | list[int] | list[bool]) -> Numbers:
+    return np.asarray(values, np.float32)
+
+
+_COUNTED: dict[str, Callable[[str], float]] = {
+    "start": _start,
+    "commas": lambda text: len(_COMMA.findall(text)),
+    "digits": lambda text: sum(map(str.isdigit, text[:200])) / len(text[:200]),
+    "capitals": lambda text: sum(map(str.isupper, text[:200])) / len(text[:200]),
+    "sentences": lambda text: len(_SENTENCE.findall(text)),
+    "foreign": foreign_kind,
+    "dated": lambda text: len(text) <= 120 and bool(_DATE.search(text)),
+    "copyright": lambda text: "©" in text,
+    "address": lambda text: bool(_ADDRESS.search(text)),
+    "bar": lambda text: bool(_BAR.search(text)),
+    "asks": lambda text: "?" in text,
+}

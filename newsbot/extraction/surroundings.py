@@ -1,0 +1,214 @@
+"""What the surroundings of a piece of text tell: its group, its place, its neighbours, another extractor."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from newsbot.extraction.clues import Columns
+from newsbot.extraction.pieces import Box, Piece
+
+_LEVELS = 4
+_FAR = 50.0
+_NOWHERE = 99.0
+
+
+def surrounding_clues(pieces: list[Piece], own: Columns, extracted: str) -> Columns:
+    """Return numbers about the surroundings of each piece.
+
+    ``own`` holds the basic numbers of each; ``extracted`` is another extractor's text.
+    """
+    view = _View(pieces, own)
+    return view.groups() | view.places() | view.neighbours() | view.extracted(extracted)
+
+
+class _View:
+    def __init__(self, pieces: list[Piece], own: Columns) -> None:
+        self._pieces = pieces
+        self._boxes = [piece.box for piece in pieces]
+        self._tags = own["tag"]
+        self._own = own
+        self._length = own["length"].astype(np.float64)
+        self._linked = own["linked"].astype(np.float64)
+        prose = (self._length >= 40) & (self._linked < 0.5)
+        self._prose = np.where(prose, self._length * (1 - self._linked), 0.0)
+        self._all_prose = self._prose.sum() or 1.0
+        self._keys = [_numbered([box.kind for box in self._boxes])]
+        self._keys += [_numbered([box.above(step) for box in self._boxes]) for step in range(1, _LEVELS)]
+
+    def groups(self) -> Columns:
+        """Pieces in boxes of one kind, and below one box one to three steps up."""
+        sure = (self._own["ends"] > 0) & (self._length >= 60) & (self._linked < 0.3)
+        columns: Columns = {}
+        for level, keys in enumerate(self._keys):
+            prose = np.bincount(keys, self._prose)
+            letters = np.maximum(1.0, np.bincount(keys, self._length))
+            count = np.bincount(keys)
+            for name, values in (
+                ("most", prose / (prose.max() or 1.0)),
+                ("share", prose / self._all_prose),
+                ("linked", np.bincount(keys, self._length * self._linked) / letters),
+                ("count", count),
+                ("mean", letters / count),
+                ("sure", np.bincount(keys, np.where(sure, self._length, 0.0)) / letters),
+            ):
+                columns[f"group{level}_{name}"] = values[keys].astype(np.float32)
+        return columns
+
+    def places(self) -> Columns:
+        """Where the piece stands in the page, from the headline and among the prose."""
+        passed = np.cumsum(self._length)
+        columns = {
+            "place": passed / passed[-1],
+            "prose_before": np.cumsum(self._prose) / self._all_prose,
+            "all_prose": np.full(len(passed), self._all_prose),
+        }
+        prose = np.flatnonzero(self._prose > 0)
+        after, before = _ranks(prose, len(passed))
+        columns["next_prose"] = np.minimum(_distance(prose, after, len(passed), 1), 40)
+        columns["last_prose"] = np.minimum(_distance(prose, before, len(passed), -1), 40)
+        return {
+            name: values.astype(np.float32) for name, values in (columns | self._headline(passed)).items()
+        }
+
+    def _headline(self, passed: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+        count = len(passed)
+        at = self._headline_index()
+        if at is None:
+            nothing = np.full(count, -999.0)
+            return dict.fromkeys(("pieces_since", "letters_since", "common_up", "common_down"), nothing)
+        line: dict[Box, int] = {}
+        box: Box | None = self._boxes[at]
+        while box is not None:
+            line[box] = len(line)
+            box = box.parent
+        met = [_meeting(box, line) for box in self._boxes]
+        return {
+            "pieces_since": np.arange(count) - float(at),
+            "letters_since": passed - passed[at],
+            "common_up": np.array([up for up, _ in met], float),
+            "common_down": np.array([down for _, down in met], float),
+        }
+
+    def _headline_index(self) -> int | None:
+        """The headline: an h1 that says what the head says, else another such piece, else an h1."""
+        titles = np.flatnonzero(self._own["title"] > 0)
+        firsts = [index for index, box in enumerate(self._boxes) if box.tag == "h1"]
+        both = [index for index in titles if self._boxes[index].tag == "h1"]
+        chosen = [*both[:1], *titles[:1], *firsts[:1]]
+        return int(chosen[0]) if chosen else None
+
+    def neighbours(self) -> Columns:
+        """Lengths, links, ends and kinds of the pieces before and after."""
+        columns: dict[str, NDArray[np.float64]] = {}
+        ends, kinds = self._own["ends"].astype(np.float64), self._keys[0].astype(np.float64)
+        for step in (-3, -2, -1, 1, 2, 3):
+            columns[f"at{step}_length"] = _shifted(self._length, step)
+            columns[f"at{step}_linked"] = _shifted(self._linked, step)
+            if abs(step) < 3:
+                columns[f"at{step}_ends"] = _shifted(ends, step)
+                columns[f"at{step}_same"] = (_shifted(kinds, step) == kinds).astype(np.float64)
+            if abs(step) == 1:
+                columns[f"at{step}_tag"] = _shifted(self._tags.astype(np.float64), step)
+        for reach in (3, 8):
+            letters = np.maximum(1.0, _window(self._length, reach))
+            columns[f"within{reach}_prose"] = _window(self._prose, reach) / self._all_prose
+            columns[f"within{reach}_linked"] = _window(self._length * self._linked, reach) / letters
+        return {name: values.astype(np.float32) for name, values in columns.items()}
+
+    def extracted(self, text: str) -> Columns:
+        """Say whether the piece, and what stands around it, is in the text of another extractor."""
+        count = len(self._pieces)
+        lines = set(text.split("\n"))
+        hits = [2 if p.text in lines else 1 if p.text[:50] in text else 0 for p in self._pieces]
+        found = np.array(hits, float)
+        inside = np.where(found > 0, self._length, 0.0)
+        total = inside.sum() or 1.0
+        prose, taken = np.flatnonzero(self._prose > 0), np.flatnonzero(found > 0)
+        after, before = _ranks(prose, count)
+        columns = {
+            "found": found,
+            "found_next": _shifted(found, 1),
+            "found_last": _shifted(found, -1),
+            "found_before": np.cumsum(inside) / total,
+            "found_within": _window(inside, 3) / np.maximum(1.0, _window(self._length, 3)),
+            "found_next_prose": _picked(found, prose, after),
+            "found_last_prose": _picked(found, prose, before),
+            "found_letters": np.full(count, total),
+            "found_of_prose": np.full(count, total / self._all_prose),
+        }
+        after, before = _ranks(taken, count, itself=True)
+        columns["found_ahead"] = np.minimum(_distance(taken, after, count, 1), _FAR)
+        columns["found_behind"] = np.minimum(_distance(taken, before, count, -1), _FAR)
+        for level, keys in enumerate(self._keys[:3]):
+            held = np.bincount(keys, inside)
+            columns[f"found{level}_share"] = (held / np.maximum(1.0, np.bincount(keys, self._length)))[keys]
+            columns[f"found{level}_of_all"] = (held / total)[keys]
+        return {name: values.astype(np.float32) for name, values in columns.items()}
+
+
+def _numbered(keys: Sequence[Hashable]) -> NDArray[np.intp]:
+    """Number the groups in order of appearance."""
+    numbers: dict[Hashable, int] = {}
+    return np.array([numbers.setdefault(key, len(numbers)) for key in keys], np.intp)
+
+
+def _meeting(box: Box, line: dict[Box, int]) -> tuple[int, int]:
+    """Steps from the headline up to the box that it shares with ``box``, and from there down."""
+    down = 0
+    above: Box | None = box
+    while above is not None and above not in line:
+        above = above.parent
+        down += 1
+    return (line[above] if above is not None else len(line)), down
+
+
+def _ranks(
+    marked: NDArray[np.intp], count: int, *, itself: bool = False
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """For each place the index in ``marked`` of the next marked place and of the one before (-1: none)."""
+    places = np.arange(count)
+    after = np.searchsorted(marked, places, "left" if itself else "right")
+    before = np.searchsorted(marked, places, "right" if itself else "left") - 1
+    return after.astype(np.intp), before.astype(np.intp)
+
+
+def _distance(
+    marked: NDArray[np.intp], ranks: NDArray[np.intp], count: int, sign: int
+) -> NDArray[np.float64]:
+    """How far the marked place of that rank lies ahead (``sign`` 1) or behind (-1)."""
+    if not len(marked):
+        return np.full(count, _NOWHERE)
+    valid = (ranks >= 0) & (ranks < len(marked))
+    target = marked[np.clip(ranks, 0, len(marked) - 1)]
+    return np.where(valid, sign * (target - np.arange(count)), _NOWHERE).astype(np.float64)
+
+
+def _picked(
+    values: NDArray[np.float64], marked: NDArray[np.intp], ranks: NDArray[np.intp]
+) -> NDArray[np.float64]:
+    """The value at the marked place of that rank, -1 where there is none."""
+    if not len(marked):
+        return np.full(len(ranks), -1.0)
+    valid = (ranks >= 0) & (ranks < len(marked))
+    return np.where(valid, values[marked[np.clip(ranks, 0, len(marked) - 1)]], -1.0)
+
+
+def _shifted(values: NDArray[np.float64], step: int) -> NDArray[np.float64]:
+    """The value so many places on (back if negative), -1 beyond the ends."""
+    result = np.full(len(values), -1.0)
+    if abs(step) < len(values):
+        if step > 0:
+            result[:-step] = values[step:]
+        else:
+            result[-step:] = values[:step]
+    return result
+
+
+def _window(values: NDArray[np.float64], reach: int) -> NDArray[np.float64]:
+    """Sums over the places up to ``reach`` before and after."""
+    sums = np.concatenate(([0.0], np.cumsum(values)))
+    places = np.arange(len(values))
+    return sums[np.minimum(len(values), places + reach + 1)] - sums[np.maximum(0, places - reach)]

@@ -1,0 +1,115 @@
+"""The generic text: one extractor checked by learned trees, a vote in doubt."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from newsbot.extraction import body, parse_html
+from newsbot.extraction.blocks import Block
+from newsbot.extraction.clues import Known
+from newsbot.extraction.forest import from_json, shipped
+from newsbot.extraction.learned import judge
+from newsbot.extraction.pieces import MAX_PIECES, cut
+from newsbot.extraction.readable import readable
+from tests.extraction_pages import PROSE, TEXT, page, read, saved
+
+NOTHING = Known(frozenset(), "")
+MENU = (
+    "<ul class=menu>" + "".join(f"<li><a href=/{n}>Section number {n}</a></li>" for n in range(12)) + "</ul>"
+)
+
+
+def blocks(*texts: str) -> list[Block]:
+    return [Block("paragraph", text) for text in texts]
+
+
+def test_pieces_keep_order_links_and_boxes() -> None:
+    tree = parse_html(
+        b"<body><div class='storyBody main'><p>One <a href=/x>two</a></p>three<br>four</div>"
+        b"<div hidden><b>five</b><script>no</script> six</div></body>"
+    )
+    pieces = cut(tree)
+    assert [piece.text for piece in pieces] == ["One two", "three", "four", "five six"]
+    assert pieces[0].linked == pytest.approx(3 / 7)
+    assert pieces[0].box.parent is not None
+    assert pieces[0].box.parent.words == ("story", "body", "main")
+    assert [piece.after_break for piece in pieces] == [False, False, True, False]
+    assert "hidden" in pieces[3].box.regions
+    assert pieces[3].strong == pytest.approx(0.5)
+
+
+def test_pieces_are_bounded() -> None:
+    assert len(cut(parse_html(b"<p>x</p>" * (MAX_PIECES + 500)))) == MAX_PIECES
+
+
+def test_trees_add_up_along_the_branches() -> None:
+    forest = from_json(
+        json.dumps(
+            {
+                "names": ["a", "b"], "base": 0.5, "depth": 2, "roots": [0, 3],
+                "feature": [0, -1, -1, 1, -1, -1], "threshold": [1, 0, 0, 10, 0, 0],
+                "left": [1, 0, 0, 4, 0, 0], "right": [2, 0, 0, 5, 0, 0],
+                "value": [0, -1, 2, 0, 0.25, 4],
+            }
+        )
+    )  # fmt: skip
+    columns = {"a": np.array([1, 2, 0], np.float32), "b": np.array([10, 11, 99], np.float32)}
+    assert forest.scores(columns).tolist() == [-0.25, 6.5, 3.5]
+
+
+def test_the_shipped_trees_know_all_their_numbers() -> None:
+    forest = shipped()
+    assert len(forest.roots) == 100
+    assert forest.feature.max() < len(forest.names)
+    assert forest.left.max() < len(forest.value)
+
+
+def test_paragraphs_are_judged_in_and_menus_out() -> None:
+    judged = judge(parse_html(page(body=MENU + "<article>" + TEXT + "</article>")), NOTHING, "\n".join(PROSE))
+    assert [block.text for block in judged.blocks()] == PROSE
+
+
+def test_a_second_copy_of_the_text_is_left_out() -> None:
+    twice = page(body=f"<article><div class=story>{TEXT}</div></article><div class=print>{TEXT}</div>")
+    lines = read(twice).text.splitlines()
+    assert sorted(lines) == sorted(PROSE)
+
+
+def test_an_empty_page_has_no_pieces() -> None:
+    assert judge(parse_html(b"<p><img src=x></p><title>t</title>"), NOTHING, "").blocks() == []
+
+
+def test_the_vote_goes_to_the_text_with_most_in_common(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Trafilatura is made to err; the two others agree."""
+    wrong = blocks(*(f"Teaser number {n} leads to another story of the day." for n in range(6)))
+    monkeypatch.setattr(body, "_trafilatura", lambda *_, **__: wrong)
+    found, method = body.generic_body(parse_html(saved("news_jsonld.html")), NOTHING)
+    assert method in ("learned", "readability")
+    assert not any("Teaser number" in block.text for block in found)
+
+
+def test_a_winner_under_half_the_length_of_the_first_text_loses(monkeypatch: pytest.MonkeyPatch) -> None:
+    long = blocks(*(f"A long list of names, number {n}, that nobody else has found." for n in range(200)))
+    monkeypatch.setattr(body, "_trafilatura", lambda *_, **__: long)
+    monkeypatch.setattr(body, "densest", lambda *_: long)
+    found, method = body.generic_body(parse_html(page()), NOTHING)
+    assert method == "trafilatura"
+    assert len(found) == 200
+
+
+def test_readability_leaves_the_tree_as_it_was() -> None:
+    tree = parse_html(page(body=MENU + "<article>" + TEXT + "</article>"))
+    before = len(list(tree.iter()))
+    assert PROSE[0] in [block.text for block in readable(tree)]
+    assert len(list(tree.iter())) == before
+
+
+def test_a_fault_of_readability_costs_no_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise IndexError("a fault")
+
+    monkeypatch.setattr("newsbot.extraction.readable.Document", fail)
+    assert readable(parse_html(page())) == []
