@@ -1,4 +1,4 @@
-"""How well and how fast newsbot reads articles, beside trafilatura in the same run.
+"""How well and how fast newsbot reads articles, beside the public extractors in the same run.
 
 Reads sets of real pages with gold fields: a folder with ``score.py``, whose definitions are used as they
 are, and a folder a set (``html/*.html.gz``, ``index.jsonl``). For each set and extractor it prints
@@ -8,12 +8,19 @@ are, and a folder a set (``html/*.html.gz``, ``index.jsonl``). For each set and 
 * shares of pages with the right title (exact and close), date, minute, authors and language;
 * pages of which nothing came (``empty``), and CPU milliseconds a page, mean and median.
 
-    python -m benchmarks.extraction [FOLDER] [--sets fundus,aeb] [--limit N] [--json]
+The learned trees that newsbot ships have seen the texts of four of these sets. ``--left-out DIR`` reads each
+page with trees that have seen no page of its publisher (``python -m benchmarks.learning --keep DIR``): these
+are the figures to go by. The others in the table are in ``benchmarks/requirements.txt``; what is not
+installed is named below the table.
+
+    python -m benchmarks.extraction [FOLDER] [--sets fundus,aeb] [--only newsbot,goose3] [--left-out DIR]
+                                    [--limit N] [--json]
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import importlib.util
 import json
 import random
@@ -24,12 +31,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import trafilatura
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.extractors import Extractor, Fields, plain_trafilatura, public_extractors
 from newsbot.errors import NotAnArticle
-from newsbot.extraction import read_page
+from newsbot.extraction import SiteMemory, forest, learned, read_page
 from newsbot.items import Article, Link, Where
 
 DATA = Path(__file__).parent.parent.parent / "shared" / "extraction"
@@ -52,9 +59,9 @@ MEASURES = (
 SECONDS = 60.0
 RESAMPLES = 400
 
-Fields = dict[str, Any]
 Row = dict[str, Any]
-Extractor = Callable[[bytes, str], Fields]
+BASE = "trafilatura"
+MEMORY = "newsbot, with the site's memory"
 
 
 def newsbot(html: bytes, url: str) -> Fields:
@@ -67,25 +74,7 @@ def newsbot_feed(html: bytes, url: str) -> Fields:
     return _fields(html, url, Link(url=url, where=Where.FEED))
 
 
-def plain_trafilatura(html: bytes, url: str) -> Fields:
-    """Trafilatura as it comes."""
-    found = trafilatura.bare_extraction(html, url=url, with_metadata=True)
-    if found is None or isinstance(found, dict):
-        return {}
-    return {
-        "title": found.title,
-        "text": found.text,
-        "published": found.date,
-        "author": found.author,
-        "lang": found.language,
-    }
-
-
-EXTRACTORS: dict[str, Extractor] = {
-    "newsbot": newsbot,
-    "newsbot, from a feed": newsbot_feed,
-    "trafilatura": plain_trafilatura,
-}
+OURS: dict[str, Extractor] = {"newsbot": newsbot, "newsbot, from a feed": newsbot_feed}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -94,18 +83,49 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("folder", nargs="?", type=Path, default=DATA, help="where score.py and the sets are")
     parser.add_argument("--sets", default=",".join(SETS), help="comma list (default: all)")
     parser.add_argument("--limit", type=int, help="pages of each set")
+    parser.add_argument("--only", help="comma list of extractors (default: all that are installed)")
+    parser.add_argument("--left-out", type=Path, help="folder with trees of folds of publishers")
     parser.add_argument("--json", action="store_true", help="print one JSON array of rows")
     options = parser.parse_args(arguments)
     definitions = load_definitions(options.folder)
+    public, missing = public_extractors()
+    extractors = OURS | public
+    if options.only:
+        extractors = {name: extractors[name] for name in options.only.split(",")}
+    folds = Folds(options.left_out, definitions) if options.left_out is not None else None
     rows: list[Row] = []
     for name in options.sets.split(","):
         pages = list(definitions.ds_flat(str(options.folder / name)))[: options.limit]
-        rows += measure(definitions, name, pages)
+        rows += measure(definitions, name, pages, extractors, folds)
     if options.json:
         json.dump(rows, sys.stdout, ensure_ascii=False)
         print()
     else:
         show(rows)
+        for reason in missing:
+            print(f"not installed: {reason}")
+
+
+class Folds:
+    """Learned trees by publisher: those that have seen no page of it."""
+
+    def __init__(self, folder: Path, definitions: ModuleType) -> None:
+        self._publisher = definitions.publisher
+        self._count = int(json.loads((folder / "folds.json").read_text(encoding="utf-8"))["count"])
+        self._trees = [
+            forest.from_json((folder / f"forest-{number}.json").read_text(encoding="utf-8"))
+            for number in range(self._count)
+        ]
+
+    def use(self, page: Fields) -> None:
+        """Let newsbot read with the trees for this page."""
+        trees = self._trees[fold_of(self._publisher(page), self._count)]
+        learned.shipped = lambda: trees  # type: ignore[assignment]
+
+
+def fold_of(publisher: str, count: int) -> int:
+    """Return the fold of a publisher."""
+    return int(hashlib.sha256(publisher.encode()).hexdigest(), 16) % count
 
 
 def load_definitions(folder: Path) -> ModuleType:
@@ -119,19 +139,67 @@ def load_definitions(folder: Path) -> ModuleType:
     return module
 
 
-def measure(definitions: ModuleType, name: str, pages: list[Fields]) -> list[Row]:
+def measure(
+    definitions: ModuleType,
+    name: str,
+    pages: list[Fields],
+    extractors: dict[str, Extractor],
+    folds: Folds | None,
+) -> list[Row]:
     """Return a row for each extractor on one set."""
-    answers = {title: definitions.run(extractor, pages, SECONDS) for title, extractor in EXTRACTORS.items()}
+
+    def run(extractor: Extractor, page: Fields) -> Fields:
+        if folds is not None:
+            folds.use(page)
+        answer: Fields = definitions.run(extractor, [page], SECONDS)
+        return answer
+
+    answers: dict[str, dict[str, Fields]] = {title: {} for title in extractors}
+    for page in pages:  # side by side, so that a busy minute of the machine falls on all
+        for title, extractor in extractors.items():
+            answers[title] |= run(extractor, page)
+    if "newsbot" in answers and any("text" in page["gold"] for page in pages):
+        answers[MEMORY] = remembered(definitions, pages, answers["newsbot"], run)
+    base = answers.get(BASE) or {
+        key: value for page in pages for key, value in run(plain_trafilatura, page).items()
+    }
     rows = []
     for title, answer in answers.items():
         scores = definitions.score(name, pages, answer)
         times = [found["ms"] for found in answer.values()]
         row: Row = {"set": name, "extractor": title, "pages": len(pages)}
         row |= {key: scores[key] for key in MEASURES if key in scores}
-        row |= paired(definitions, name, pages, answer, answers["trafilatura"])
+        row |= paired(definitions, name, pages, answer, base)
         row |= {"ms_mean": statistics.mean(times), "ms_median": statistics.median(times)}
         rows.append(row)
     return rows
+
+
+def remembered(
+    definitions: ModuleType,
+    pages: list[Fields],
+    first: dict[str, Fields],
+    run: Callable[[Extractor, Fields], Fields],
+) -> dict[str, Fields]:
+    """Read each page again with what a crawler would remember of the other pages of its site in the set."""
+    memories: dict[str, SiteMemory] = {}
+    for page in pages:
+        memory = memories.setdefault(definitions.publisher(page), SiteMemory())
+        memory.learn(_address(page), (first[page["id"]].get("text") or "").splitlines())
+    answers: dict[str, Fields] = {}
+    for page in pages:
+        memory, address = memories[definitions.publisher(page)], _address(page)
+
+        def extract(html: bytes, _: str, memory: SiteMemory = memory, address: str = address) -> Fields:
+            return _fields(html, address, None, memory)
+
+        answers |= run(extract, page)
+    return answers
+
+
+def _address(page: Fields) -> str:
+    """The address of a page, distinct also in sets that keep no more than the host."""
+    return f"{page['url']}#{page['id']}"
 
 
 def paired(
@@ -176,9 +244,9 @@ def _cell(key: str, value: object) -> str:
     return "" if value is None else str(value)
 
 
-def _fields(html: bytes, url: str, hint: Link | None) -> Fields:
+def _fields(html: bytes, url: str, hint: Link | None, memory: SiteMemory | None = None) -> Fields:
     try:
-        article = read_page(html, url, hint=hint)
+        article = read_page(html, url, hint=hint, memory=memory)
     except NotAnArticle:
         return {}
     return {

@@ -13,7 +13,6 @@ to ``newsbot/extraction/forest.json``. Needs ``benchmarks/requirements.txt``.
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import logging
 from dataclasses import dataclass
@@ -24,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.extraction import DATA, load_definitions
+from benchmarks.extraction import DATA, fold_of, load_definitions
 from newsbot.errors import NotAnArticle
 from newsbot.extraction.body import first_text, lean_copy
 from newsbot.extraction.learned import clues
@@ -95,11 +94,6 @@ def _folds(samples: list[Sample], count: int, folder: Path) -> None:
             for s in left_out
         ]
         print(f"fold {number}: {len(left_out)} pages left out, judged right {np.mean(right):.3f}")
-
-
-def fold_of(publisher: str, count: int) -> int:
-    """Return the fold of a publisher."""
-    return int(hashlib.sha256(publisher.encode()).hexdigest(), 16) % count
 
 
 def read(definitions: ModuleType, page: dict[str, Any], *, strict: bool) -> Sample | None:

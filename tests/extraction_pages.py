@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
-from newsbot.extraction import read_page
+from newsbot.extraction import SiteMemory, read_page
 from newsbot.items import Article, Link, Where
 from newsbot.rules.schema import Layout, Rule
 from newsbot.rules.selectors import read_selector
@@ -53,9 +53,10 @@ def read(
     hint: Link | None = None,
     charset: str | None = None,
     now: datetime = NOW,
+    memory: SiteMemory | None = None,
 ) -> Article:
     """Read a page on the tests' day."""
-    return read_page(html, url, rule=rule, hint=hint, charset=charset, now=now)
+    return read_page(html, url, rule=rule, hint=hint, charset=charset, now=now, memory=memory)
 
 
 def from_feed(

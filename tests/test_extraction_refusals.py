@@ -117,6 +117,18 @@ def test_an_article_on_a_front_address_is_read() -> None:
     assert read(page(), f"{SITE}/").text.splitlines() == PROSE
 
 
+def test_a_page_headed_as_one_story_is_no_front_whatever_its_address() -> None:
+    """Saved pages often keep no more than the host; what surrounds the story does not make it a list."""
+    links = "".join(
+        f'<div><a href="/n/{n}">Another headline of the day, number {n}</a></div>' for n in range(60)
+    )
+    title = "Rain closes the lower road for a week"
+    story = f"<div><h1>{title}</h1>{TEXT[:700]}</div>{links}"
+    assert read(page(body=story, title=f"{title} - Example News"), f"{SITE}/").title == title
+    front = saved("section_front.html").replace(b"<title>", b"<title>Example News - ")
+    assert why(front, f"{SITE}/") == "front_page"
+
+
 def test_collections_of_schema_org() -> None:
     front = saved("section_front.html").replace(
         b"</head>", json_ld('{"@type":"CollectionPage","name":"Sport"}').encode() + b"</head>"

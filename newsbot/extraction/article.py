@@ -12,6 +12,7 @@ from newsbot.clock import system_clock, utc
 from newsbot.errors import NotAnArticle
 from newsbot.extraction import details, published
 from newsbot.extraction.authors import author_candidates, rule_authors, visible_authors
+from newsbot.extraction.boilerplate import SiteMemory
 from newsbot.extraction.canonical import canonical_url
 from newsbot.extraction.evidence import DERIVED, RULE, Candidate, best
 from newsbot.extraction.jsonld import first_text
@@ -46,18 +47,21 @@ def read_page(
     charset: str | None = None,
     now: datetime | None = None,
     tree: HtmlElement | None = None,
+    memory: SiteMemory | None = None,
 ) -> Article:
     """Return the article of a page.
 
     ``hint`` is the link that led to the page: its title and time are evidence, and a page that a feed
     or a news sitemap announced may be short. ``charset`` is what the server declared. ``now`` (aware;
     default the clock) bounds dates. ``tree`` is the page as :func:`parse_html` gave it, to parse it only
-    once; it is not changed. Raises :class:`NotAnArticle` with a short stable reason, for any input.
+    once; it is not changed. ``memory`` holds lines of other articles of the site, which are no part of
+    this one; it is only read, and knows this article by ``url``. Raises :class:`NotAnArticle` with a
+    short stable reason, for any input.
     """
     now = now or utc(system_clock())
     page = Page.read(parse_html(html, charset) if tree is None else tree, url)
     selected = Selected(page.tree, layout_for(rule, published.probable_day(page, hint, now), now))
-    return _Reader(page, selected, rule, hint, now).article()
+    return _Reader(page, selected, rule, hint, now, memory).article()
 
 
 @dataclass(slots=True)
@@ -67,9 +71,10 @@ class _Reader:
     rule: Rule | None
     hint: Link | None
     now: datetime
+    memory: SiteMemory | None = None
 
     def article(self) -> Article:
-        body = find_body(self.page, self.selected)
+        body = find_body(self.page, self.selected, self.memory)
         self._refuse(body)
         title = self._title(body)
         if title is None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from copy import copy
 from itertools import pairwise
 
@@ -52,38 +52,43 @@ _USELESS = (
 )  # fmt: skip
 
 
+Clean = Callable[[list[Block]], list[Block]]
+"""Takes out of a text what is known to be foreign."""
+
+
 def generic_body(
-    tree: HtmlElement, known: Known, removed: Collection[etree._Element] = ()
+    tree: HtmlElement, known: Known, removed: Collection[etree._Element] = (), clean: Clean = tidy
 ) -> tuple[list[Block], str]:
     """Return the blocks of the main text and the method that found them.
 
     Methods: ``trafilatura``, ``trafilatura-full``, ``learned``, ``readability``, ``density``, ``none``.
     ``known`` is what the page says of the article. ``removed`` are elements of ``tree`` that a rule takes
-    out. The tree itself is not changed.
+    out; ``clean`` is applied to each text before texts are compared. The tree itself is not changed.
     """
     whole = _copy_without(tree, removed) if removed else tree
     lean = _without_useless(copy(whole))
     if _size(lean) > MAX_ELEMENTS:
-        return tidy(densest(lean)), "density"
+        return clean(densest(lean)), "density"
     quick = _trafilatura(lean, fast=True)
     judged = judge(whole, known, join(quick))
-    quick, learned = tidy(quick), tidy(judged.blocks())
+    quick, learned = clean(quick), clean(judged.blocks())
     if quick and agreement(quick, learned) >= SAME:
         return judged.without_foreign(quick, FOREIGN) or quick, "trafilatura"
     first, method = _first(lean)
-    first = tidy(first)
+    first = clean(first)
     if not learned or (first and agreement(first, learned) >= AGREED):
         return judged.without_foreign(first, FOREIGN) or first, method
-    return _vote(lean, judged, (first, method), learned)
+    others = [(learned, "learned")]
+    if _size(lean) <= MAX_VOTE_ELEMENTS:
+        others.append((clean(readable(lean)), "readability"))
+    return _vote(judged, (first, method), others)
 
 
 def _vote(
-    lean: HtmlElement, judged: Judged, first: tuple[list[Block], str], learned: list[Block]
+    judged: Judged, first: tuple[list[Block], str], others: list[tuple[list[Block], str]]
 ) -> tuple[list[Block], str]:
     """The text that agrees most with the others; the first of equals, and where the winner is far shorter."""
-    texts = [first, (learned, "learned")]
-    if _size(lean) <= MAX_VOTE_ELEMENTS:
-        texts.append((tidy(readable(lean)), "readability"))
+    texts = [first, *others]
     pairs = [_pairs(blocks) for blocks, _ in texts]
     votes = [sum(_common(one, other) for other in pairs if other is not one) for one in pairs]
     winner = max(range(len(texts)), key=lambda index: votes[index])

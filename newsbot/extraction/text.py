@@ -11,6 +11,7 @@ from lxml.html import fragment_fromstring
 
 from newsbot.extraction.blocks import Block, join, render
 from newsbot.extraction.body import generic_body
+from newsbot.extraction.boilerplate import SiteMemory
 from newsbot.extraction.clues import Known
 from newsbot.extraction.embedded import embedded_blocks
 from newsbot.extraction.evidence import JSON_LD, RULE
@@ -53,15 +54,19 @@ class Body:
         return match[0] if match else text[:100].rsplit(" ", 1)[0]
 
 
-def find_body(page: Page, selected: Selected) -> Body:
+def find_body(page: Page, selected: Selected, memory: SiteMemory | None = None) -> Body:
     """Return the text of the page, empty if there is none.
 
-    No generic extractor runs where a rule gives text.
+    No generic extractor runs where a rule gives text. ``memory`` knows lines of other articles.
     """
     blocks = selected.blocks() if selected.names("text") else []
     if blocks:
         return Body(tuple(blocks), RULE)
-    blocks, method = generic_body(page.tree, known_of(page), selected.removed)
+
+    def clean(found: list[Block]) -> list[Block]:
+        return tidy(found) if memory is None else memory.own(page.url, tidy(found))
+
+    blocks, method = generic_body(page.tree, known_of(page), selected.removed, clean)
     stated = _stated(page)
     if stated and _is_better(stated, blocks):
         return Body(tuple(stated), JSON_LD)

@@ -23,10 +23,10 @@ from newsbot.items import Link, Where
 MAX_TITLE = 400
 
 _SEPARATOR = re.compile(
-    r"\s+[|¦│‖•·»›—–\-:/~]{1,2}\s+|\s*[|│‖]\s*|\s+::\s+|\s*»\s*$|--|_(?=[^_]{2,20}$)|\s*›\s*"
+    r"\s+[|¦│‖•·»›—–\-:/~]{1,2}\s+|\s*[|│‖ㅣ]\s*|\s+::\s+|\s*»\s*$|--|_(?=[^_]{2,20}$)|\s*›\s*"
 )
 _TAILED = re.compile(r"\s*(?:[|¦│‖•·»›/]|::|\s[–—\-]\s|:\s[^–—\-])")
-_STRONG = re.compile(r"\s*[|│‖]\s*|\s+(?:::+|»|›|«)\s+")
+_STRONG = re.compile(r"\s*[|│‖ㅣ]\s*|\s+(?:::+|»|›|«)\s+")
 _EMPTY = frozenset(
     {
         "untitled",

@@ -9,7 +9,8 @@ from urllib.parse import SplitResult, parse_qsl, unquote
 from newsbot.extraction.blocks import Block, join
 from newsbot.extraction.density import concentration, headline_links
 from newsbot.extraction.page import Page, xpath
-from newsbot.extraction.strings import size
+from newsbot.extraction.strings import key, size
+from newsbot.extraction.titles import site_names
 from newsbot.items import Kind, Link, Where
 from newsbot.rules.match import classify
 from newsbot.rules.schema import Rule
@@ -62,6 +63,10 @@ _AT_ONCE = re.compile(r"\s{0,9}[0-5]\s{0,9}[;,]\s{0,9}url", re.IGNORECASE)
 _REFRESH = xpath("//meta[translate(@http-equiv,'REFSH','refsh')='refresh']")
 
 
+_MANY_WORDS = 4
+_LONG_HEADLINE = 25
+
+
 def is_strong(hint: Link | None) -> bool:
     """True for a page that its site announced as news."""
     return hint is not None and hint.where in (Where.FEED, Where.NEWS_SITEMAP, Where.PUSH)
@@ -99,8 +104,8 @@ def refuse_text(page: Page, blocks: Sequence[Block], rule: Rule | None, hint: Li
     if not text.strip():
         return "no_text"
     if length < (SHORT_WITH_HINT if expected else SHORT_WITH_METADATA if named else SHORT_PLAIN):
-        return "front_page" if _is_front(page.parts) and not expected else "too_short"
-    if expected or (own and not _is_front(page.parts)):
+        return "front_page" if _is_front(page) and not expected else "too_short"
+    if expected or (own and not _is_front(page)):
         return None
     return _listing(page, blocks, length, named=named)
 
@@ -108,7 +113,7 @@ def refuse_text(page: Page, blocks: Sequence[Block], rule: Rule | None, hint: Li
 def _listing(page: Page, blocks: Sequence[Block], length: int, *, named: bool) -> str | None:
     """A front shows many headlines that are links, and little prose in one place."""
     path = unquote(page.parts.path)
-    front, search = _is_front(page.parts), _is_search(page.parts)
+    front, search = _is_front(page), _is_search(page.parts)
     suspected = (
         page.nodes.has_list_type()
         or bool(_TAG_PATH.search(path) or _LIST_PATH.search(path))
@@ -149,11 +154,24 @@ def _is_stub(page: Page) -> bool:
     return any(_AT_ONCE.match(element.get("content") or "") for element in _REFRESH(page.tree)[:3])
 
 
-def _is_front(parts: SplitResult) -> bool:
-    return (
-        parts.path.strip("/").lower() in ("", "index.html", "index.php", "index.htm", "home")
-        and not parts.query
-    )
+def _is_front(page: Page) -> bool:
+    """True for the address of a home page, unless the page is headed as one story.
+
+    Some sites show the day's story at their root; saved pages often keep no more than the host.
+    """
+    name = page.parts.path.strip("/").lower()
+    if name not in ("", "index.html", "index.php", "index.htm", "home") or page.parts.query:
+        return False
+    return not _is_headed(page)
+
+
+def _is_headed(page: Page) -> bool:
+    """True when the title of the page begins with its first heading, and that is no mere name."""
+    heading = page.headings[0] if page.headings else ""
+    if len(heading) < _LONG_HEADLINE or len(heading.split()) < _MANY_WORDS:
+        return False
+    words = key(heading)
+    return key(page.title_tag).startswith(words) and words not in map(key, site_names(page))
 
 
 def _is_search(parts: SplitResult) -> bool:

@@ -1,0 +1,85 @@
+"""Lines that a site prints on page after page: what stands in two different articles is no body.
+
+A crawler reads many pages of a site and can remember their lines; a single page cannot show them. The
+memory is an object that the caller keeps, one for each site. Reading a page never changes it, so that
+extraction stays pure::
+
+    memory = SiteMemory()
+    for html, url in pages_of_one_site:
+        article = read_page(html, url, memory=memory)
+        memory.learn(url, article.text.splitlines())
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from hashlib import blake2b
+
+from newsbot.extraction.blocks import Block
+from newsbot.extraction.strings import key
+
+MAX_LINES = 20_000
+"""Lines that are remembered of a site, about 4 MB; the one not met for longest is forgotten first."""
+_LEAST = 12
+"""Shorter lines ("He agreed.") may well stand in two articles."""
+_SAME_ARTICLE = 0.6
+"""Where so much of a text is known, it is the same article under another address, not boilerplate."""
+_FEW = 3
+_SEVERAL = b""
+
+
+class SiteMemory:
+    """Lines of one site, each with the article that it was met in or a note that there were several.
+
+    Not thread-safe: one owner at a time.
+    """
+
+    def __init__(self, most: int = MAX_LINES) -> None:
+        self._most = most
+        self._owners: OrderedDict[bytes, bytes] = OrderedDict()
+
+    def __len__(self) -> int:
+        """Return how many lines are remembered."""
+        return len(self._owners)
+
+    def learn(self, address: str, lines: Sequence[str]) -> None:
+        """Remember the lines of an article; ``address`` tells it from others, versions of it add nothing."""
+        owner = _digest(address)
+        marks = [mark for text in lines if (mark := _mark(text)) is not None]
+        if self._is_copy(owner, marks):
+            return
+        for mark in marks:
+            if self._owners.setdefault(mark, owner) != owner:
+                self._owners[mark] = _SEVERAL
+            self._owners.move_to_end(mark)
+        while len(self._owners) > self._most:
+            self._owners.popitem(last=False)
+
+    def own(self, address: str, blocks: Iterable[Block]) -> list[Block]:
+        """Return ``blocks`` of an article without those that other articles of the site have too."""
+        given = list(blocks)
+        owner = _digest(address)
+        marks = [_mark(block.text) for block in given]
+        if self._is_copy(owner, [mark for mark in marks if mark is not None]):
+            return given
+        return [
+            block
+            for block, mark in zip(given, marks, strict=True)
+            if mark is None or self._owners.get(mark, owner) == owner
+        ]
+
+    def _is_copy(self, owner: bytes, marks: list[bytes]) -> bool:
+        """True when most lines belong to one other article."""
+        others = [self._owners.get(mark, owner) for mark in marks]
+        foreign = [other for other in others if other not in (owner, _SEVERAL)]
+        return len(foreign) > max(_FEW, _SAME_ARTICLE * len(marks)) and len(set(foreign)) == 1
+
+
+def _mark(text: str) -> bytes | None:
+    line = key(text)
+    return _digest(line) if len(line) >= _LEAST else None
+
+
+def _digest(text: str) -> bytes:
+    return blake2b(text.encode("utf-8", "replace"), digest_size=8).digest()

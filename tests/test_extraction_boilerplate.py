@@ -1,0 +1,60 @@
+"""The memory of a site: lines that two articles share are no body."""
+
+from __future__ import annotations
+
+from newsbot.extraction import SiteMemory
+from newsbot.extraction.blocks import Block
+from tests.extraction_pages import PROSE, TEXT, URL, page, read
+
+FOOTLINE = "The editors are happy about letters and reserve the right to shorten them where space is scarce."
+
+
+def blocks(*texts: str) -> list[Block]:
+    return [Block("paragraph", text) for text in texts]
+
+
+def test_a_line_of_another_article_is_left_out() -> None:
+    html = page(body=f"<article>{TEXT}<p>{FOOTLINE}</p></article>")
+    assert FOOTLINE in read(html).text
+    memory = SiteMemory()
+    memory.learn("https://www.example.org/other", ["Something else happened on the upper road.", FOOTLINE])
+    assert read(html, memory=memory).text.splitlines() == PROSE
+
+
+def test_reading_changes_nothing_and_an_article_knows_its_own_lines() -> None:
+    html = page(body=f"<article>{TEXT}<p>{FOOTLINE}</p></article>")
+    memory = SiteMemory()
+    memory.learn(URL, read(html).text.splitlines())
+    size = len(memory)
+    assert FOOTLINE in read(html, memory=memory).text
+    assert len(memory) == size
+
+
+def test_a_line_of_several_articles_belongs_to_none_of_them() -> None:
+    memory = SiteMemory()
+    memory.learn("a", ["First of all lines", FOOTLINE])
+    memory.learn("b", ["Another one of the lines", FOOTLINE])
+    assert memory.own("a", blocks("First of all lines", FOOTLINE)) == blocks("First of all lines")
+
+
+def test_the_same_article_under_another_address_is_kept_whole() -> None:
+    memory = SiteMemory()
+    memory.learn("a", PROSE)
+    assert memory.own("b", blocks(*PROSE)) == blocks(*PROSE)
+    memory.learn("b", PROSE)
+    assert memory.own("a", blocks(*PROSE)) == blocks(*PROSE)
+
+
+def test_short_lines_may_come_again() -> None:
+    memory = SiteMemory()
+    memory.learn("a", ["He agreed."])
+    assert memory.own("b", blocks("He agreed.")) == blocks("He agreed.")
+
+
+def test_the_memory_is_bounded_and_forgets_what_was_not_met_for_longest() -> None:
+    memory = SiteMemory(most=100)
+    for number in range(300):
+        memory.learn(f"page {number}", [f"The line that only page {number} has", FOOTLINE])
+    assert len(memory) == 100
+    assert memory.own("new", blocks(FOOTLINE)) == []
+    assert memory.own("new", blocks("The line that only page 1 has"))
