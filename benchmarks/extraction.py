@@ -120,7 +120,7 @@ class Folds:
     def use(self, page: Fields) -> None:
         """Let newsbot read with the trees for this page."""
         trees = self._trees[fold_of(self._publisher(page), self._count)]
-        learned.shipped = lambda: trees  # type: ignore[assignment]
+        learned.shipped = lambda: trees  # type: ignore[assignment,attr-defined]
 
 
 def fold_of(publisher: str, count: int) -> int:
