@@ -1,0 +1,152 @@
+"""``scrapy simulate``: compare ways to watch sites before a site is touched."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+
+from newsbot.cli import Action, Argument, Call, NewsbotCommand, one_of, positive
+
+MAX_INTENSITY = 10**6
+
+
+def _step(name: str, module: str = "steps") -> Callable[[Call], int]:
+    """Return what runs a step. What only the simulator needs is imported when a step is run."""
+
+    def run(call: Call) -> int:
+        code: int = getattr(import_module(f"newsbot.simulating.{module}"), name)(call)
+        return code
+
+    return run
+
+
+def intensity(text: str) -> float:
+    """Read events a page (an argument's ``type``)."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value <= MAX_INTENSITY:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number above 0, up to {MAX_INTENSITY}")
+    return value
+
+
+SEED = Argument(
+    "--seed", type=positive, default=1, metavar="S", help="the same seed gives the same bytes (1)"
+)
+FREQUENCIES = Argument(
+    "--frequencies",
+    type=one_of("published", "printed"),
+    default="published",
+    metavar="WHICH",
+    help="how often each type of change occurs: published (as the figures need) or printed (as in the text)",
+)
+PAGES = Argument("--pages", type=Path, required=True, metavar="FILE", help="pages (Parquet)")
+CHANGES = Argument("--changes", type=Path, required=True, metavar="FILE", help="change log (Parquet)")
+ROUTES = Argument("--routes", type=Path, required=True, metavar="FILE", help="routes (Parquet)")
+QUERIES = Argument("--queries", type=Path, required=True, metavar="FILE", help="query log (Parquet)")
+TIME = Argument(
+    "--time", type=positive, required=True, metavar="T", help="length of the run in units of 100 ms"
+)
+INTENSITY = Argument(
+    "--intensity", type=intensity, required=True, metavar="X", help="events a page in that time, on average"
+)
+OUTPUT = Argument(
+    "-o", "--output", type=Path, required=True, metavar="FILE", help="Parquet, replaced when all is written"
+)
+OUT = Argument("--out", type=Path, required=True, metavar="DIR", help="folder for tables and report")
+
+
+class Command(NewsbotCommand):
+    """See the module's text."""
+
+    summary = (
+        "Simulate robots, robots that ask first, and sensors: freshness and traffic before a site is touched"
+    )
+    actions = (
+        Action(
+            "experiment",
+            "Run the published plan (54 fields, 7 strategies) and compare each published figure with ours",
+            _step("experiment", "experiment"),
+            (
+                Argument(
+                    "--scale", type=positive, default=1, metavar="K", help="divides pages and time (1: full)"
+                ),
+                Argument("--seeds", type=positive, default=1, metavar="N", help="means over N seeds (1)"),
+                SEED,
+                FREQUENCIES,
+                Argument(
+                    "--out",
+                    type=Path,
+                    metavar="DIR",
+                    help="folder for tables and report (default: simulation; with --json none)",
+                ),
+            ),
+        ),
+        Action(
+            "pages",
+            "Make pages of random sizes",
+            _step("pages"),
+            (
+                Argument("--pages", type=positive, required=True, metavar="N", help="how many"),
+                SEED,
+                OUTPUT,
+            ),
+        ),
+        Action(
+            "changes",
+            "Make a change log of pages",
+            _step("changes"),
+            (PAGES, TIME, INTENSITY, FREQUENCIES, SEED, OUTPUT),
+        ),
+        Action(
+            "queries", "Make a query log of pages", _step("queries"), (PAGES, TIME, INTENSITY, SEED, OUTPUT)
+        ),
+        Action(
+            "routes",
+            "Split pages among robots",
+            _step("routes"),
+            (
+                PAGES,
+                Argument("--robots", type=positive, required=True, metavar="N", help="how many"),
+                OUTPUT,
+            ),
+        ),
+        Action(
+            "robot",
+            "Run robots that download every page in turn",
+            _step("robot"),
+            (PAGES, CHANGES, ROUTES, TIME, SEED, OUTPUT),
+        ),
+        Action(
+            "modified",
+            "Run robots that ask with HEAD first",
+            _step("modified"),
+            (PAGES, CHANGES, ROUTES, TIME, SEED, OUTPUT),
+        ),
+        Action(
+            "sensor",
+            "Run sensors that tell of changed pages when they are asked for",
+            _step("sensor"),
+            (PAGES, CHANGES, QUERIES, TIME, SEED, OUTPUT),
+        ),
+        Action(
+            "merge",
+            "Join runs: tables (CSV and Parquet) and a report of them all",
+            _step("merge"),
+            (
+                Argument(
+                    "runs", type=Path, nargs="+", metavar="RUN", help="files of robot, modified, sensor"
+                ),
+                OUT,
+            ),
+        ),
+        Action(
+            "report",
+            "Make report.html of a folder again from its tables",
+            _step("report"),
+            (Argument("folder", type=Path, metavar="DIR", help="a folder of experiment or merge"),),
+        ),
+    )

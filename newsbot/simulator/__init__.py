@@ -1,0 +1,1 @@
+"""The simulator: compares ways to watch sites before a site is touched (docs/simulator.md)."""
