@@ -10,6 +10,7 @@ from typing import Any, Literal
 from newsbot.clock import iso
 
 Precision = Literal["second", "minute", "day"]
+Form = Literal["article", "live", "gallery"]
 
 
 class Kind(StrEnum):
@@ -107,6 +108,8 @@ class Article:
     text: str
     summary: str | None = None
     authors: list[str] = field(default_factory=list)
+    agencies: list[str] = field(default_factory=list)
+    """News agencies that the page names as author or source; those of the byline are in ``authors`` too."""
     published_at: datetime | None = field(default=None, metadata=TIME)
     published_source: str | None = None
     published_precision: Precision | None = None
@@ -115,6 +118,10 @@ class Article:
     section: str | None = None
     tags: list[str] = field(default_factory=list)
     image: str | None = None
+    form: Form = "article"
+    """What the text is: one story, a live blog, or a gallery of pictures with captions."""
+    partial: bool = False
+    """True for a teaser: the rest is for subscribers."""
     discovered_at: datetime | None = field(default=None, metadata=TIME)
     fetched_at: datetime | None = field(default=None, metadata=TIME)
     content_hash: str = ""

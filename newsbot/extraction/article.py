@@ -11,10 +11,12 @@ from newsbot import urls
 from newsbot.clock import system_clock, utc
 from newsbot.errors import NotAnArticle
 from newsbot.extraction import details, published
+from newsbot.extraction.agencies import named_agencies
 from newsbot.extraction.authors import author_candidates, rule_authors, visible_authors
 from newsbot.extraction.boilerplate import SiteMemory
 from newsbot.extraction.canonical import canonical_url
 from newsbot.extraction.evidence import DERIVED, RULE, Candidate, best
+from newsbot.extraction.form import form_of, is_partial
 from newsbot.extraction.jsonld import first_text
 from newsbot.extraction.language import detect, normal_code
 from newsbot.extraction.page import Page
@@ -95,6 +97,8 @@ class _Reader:
         self._times(article)
         self._people_and_subjects(article)
         article.text = body.trimmed(article.title, article.authors)
+        article.form = form_of(self.page, article.title, article.text)
+        article.partial = is_partial(self.page, article.text)
         self._language(article)
         return article
 
@@ -143,6 +147,7 @@ class _Reader:
         said = article.extraction
         if authors := self._authors():
             article.authors, said["authors"] = authors.value, authors.method
+        article.agencies = named_agencies(self.page, authors.value if authors else ())
         if summary := self._stated("summary") or details.summary(self.page, article.title):
             article.summary, said["summary"] = summary.value, summary.method
         if section := self._stated("section") or details.section(self.page):

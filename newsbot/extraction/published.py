@@ -24,7 +24,7 @@ from newsbot.extraction.evidence import (
 )
 from newsbot.extraction.page import Page, Times, text_of
 from newsbot.extraction.strings import word_list
-from newsbot.extraction.visible_dates import visible_dates
+from newsbot.extraction.visible_dates import relative_dates, visible_dates
 from newsbot.items import Link, Precision, Where
 
 Moment = Candidate[Written]
@@ -115,6 +115,8 @@ def published(page: Page, stated: list[str], given: Given) -> When | None:
     if not any(c.value.precision != "day" and c.confidence >= _ENOUGH for c in found):
         second = [*_time_tags(page, region), *_from_url(page.url), *_visible(page, region)]
         found += _usable(second, zones, given.now)
+    if not found:
+        found = _usable(_relative(page, given.now, zones.default), zones, given.now)
     chosen = _choose(found)
     return zones.apply(chosen) if chosen else None
 
@@ -254,6 +256,12 @@ def _from_url(url: str) -> Iterator[Moment]:
 def _visible(page: Page, region: str | None) -> Iterator[Moment]:
     for written, confidence in visible_dates(page, region):
         yield Candidate(written, VISIBLE, confidence)
+
+
+def _relative(page: Page, now: datetime, zone: tzinfo) -> list[Moment]:
+    """What the page tells from the reader's day; asked only where it names no date at all."""
+    moments = [Candidate(written, VISIBLE, trust) for written, trust in relative_dates(page, now, zone)]
+    return moments[:10]
 
 
 def _zones(page: Page, candidates: list[Moment], timezone: str | None) -> Zones:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from datetime import datetime, tzinfo
 
 from lxml.html import HtmlElement
 
 from newsbot.extraction.dates import Written, find_date
 from newsbot.extraction.page import Page, text_of, xpath
+from newsbot.extraction.relative import MAX_TEXT as MAX_RELATIVE
+from newsbot.extraction.relative import relative_moment
 
 MAX_ELEMENTS = 120
 
@@ -52,20 +55,39 @@ def visible_dates(page: Page, region: str | None) -> Iterator[tuple[Written, flo
             yield written, _confidence(element, text, index)
 
 
+def relative_dates(page: Page, now: datetime, zone: tzinfo) -> Iterator[tuple[Written, float]]:
+    """Yield times such as "yesterday, 14:05": near the headline, then in elements named for dates.
+
+    ``now`` is when the page was fetched, ``zone`` that of the site.
+    """
+    for headline in page.h1[:1]:
+        for element in _around(headline):
+            written = relative_moment(text_of(element, MAX_RELATIVE + 1), now, zone)
+            if written is not None and not _is_aside(element):
+                yield written, 0.4
+    for element in _DATED(page.tree)[:MAX_ELEMENTS]:
+        text = text_of(element, MAX_RELATIVE + 1)
+        written = relative_moment(text, now, zone)
+        if written is not None and not _is_aside(element) and not _SAYS_OTHER.search(text):
+            yield written, 0.35
+
+
 def _near(headline: HtmlElement, region: str | None) -> Iterator[tuple[Written, float]]:
-    """Short pieces of text right before and after the headline."""
-    around = [*list(headline.itersiblings(preceding=True))[:3], *list(headline.itersiblings())[:4]]
-    parent = headline.getparent()
-    if parent is not None:
-        around += [*list(parent.itersiblings(preceding=True))[:1], *list(parent.itersiblings())[:3]]
-    for index, element in enumerate(around):
-        if not isinstance(element.tag, str):
-            continue
+    """Dates in what stands right before and after the headline."""
+    for index, element in enumerate(_around(headline)):
         text = text_of(element, 400)[:250]
         written = find_date(text, region)
         if written is not None and not _is_aside(element):
             long = 0.08 if len(text) > 120 else 0.0
             yield written, _worded(text, 0.56 - 0.01 * index - long)
+
+
+def _around(headline: HtmlElement) -> list[HtmlElement]:
+    around = [*list(headline.itersiblings(preceding=True))[:3], *list(headline.itersiblings())[:4]]
+    parent = headline.getparent()
+    if parent is not None:
+        around += [*list(parent.itersiblings(preceding=True))[:1], *list(parent.itersiblings())[:3]]
+    return [element for element in around if isinstance(element.tag, str)]
 
 
 def _confidence(element: HtmlElement, text: str, index: int) -> float:

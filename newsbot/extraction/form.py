@@ -1,0 +1,127 @@
+"""What kind of text a page holds: one story, a live blog, a gallery; and whether it is only a teaser."""
+
+from __future__ import annotations
+
+import re
+
+from newsbot.extraction.jsonld import Node
+from newsbot.extraction.page import Page, xpath
+from newsbot.extraction.strings import size, words
+from newsbot.items import Form
+
+_LIVE_PATH = re.compile(
+    r"/(?:live|liveblog|live-blog|liveticker|live-updates?|en-direct|direct|directo|en-vivo|diretta|onlajn|"
+    r"onlain|online)(?:[/._-]|$)|[-_/](?:liveblog|liveticker|live-updates)\b",
+    re.IGNORECASE,
+)
+_LIVE_TITLE = re.compile(
+    r"^\W{0,3}(?:live|liveblog|liveticker|en direct|direct|en directo|en vivo|diretta|онлайн|текстовая "
+    r"трансляция)\s{0,2}[:|–—-]|\blive(?:blog|ticker| updates)\b|\bLIVE:",
+    re.IGNORECASE,
+)
+_GALLERY_PATH = re.compile(
+    r"/(?:galler(?:y|ies)|photo-?galler(?:y|ies)|photos?|pictures?|fotostrecken?|bildergalerien?|bilder|"
+    r"diaporamas?|galerias?|fotogaler[a-z]{1,4}|fotos?|slideshows?|photoreport|fotoreportazh)(?:[/._-]|$)",
+    re.IGNORECASE,
+)
+_GALLERY_TYPE = re.compile(r"(?:Image|Media|Photograph)Gallery$")
+_LIVE_TYPE = re.compile(r"LiveBlogPosting$")
+_PICTURES = xpath("//figure[.//img] | //*[contains(@class,'gallery') or contains(@class,'slide')]//img")
+_STAMPS = 8
+"""Time marks that entries of a live blog have."""
+_GALLERY_PICTURES = 5
+_GALLERY_TEXT = 3000
+"""A longer text is a story with pictures."""
+
+_OFFER = re.compile(
+    r"(?:subscribe|log ?in|sign ?(?:in|up)|register|become a (?:member|subscriber))\b.{0,60}\b(?:to "
+    r"(?:continue|read|keep)|continue reading|full (?:article|story|access))|continue reading (?:this|with)|"
+    r"this (?:article|content|story) is (?:for|only|exclusive|reserved)|subscriber[- ]only|"
+    r"(?:weiterlesen|weiter lesen|ganzen artikel)\b.{0,60}\b(?:abo|anmeld|registrier|plus)|jetzt abonnieren|"
+    r"il vous reste \d|réservé (?:à nos|aux) abonnés|article réservé|contenido exclusivo|"
+    r"solo para suscriptores|exclusivo para (?:suscriptores|assinantes)|contenuto riservato|"
+    r"riservato agli abbonati|"
+    r"(?:полн(?:ый|ая|ую)|дальше|продолжение)\b.{0,60}\bподпис|"
+    r"доступ(?:ен|на|но)? (?:только )?(?:для |по )подпис|"
+    r"тільки для передплатник|dostęp(?:ny)? (?:tylko )?dla prenumerator|czytaj dalej.{0,40}subskr|"
+    r"les videre med|for abonnenter|vain tilaajille|この記事は(?:有料|会員)",
+    re.IGNORECASE,
+)
+_WALL = re.compile(
+    r"pay-?wall|piano-(?:offer|inline)|reg-?wall|subscri(?:be|ption)-(?:wall|required|only)|premium-(?:content|"
+    r"wall)|locked-content|metered|offer-?wall|abo-?wall",
+    re.IGNORECASE,
+)
+_MARKED = xpath("//*[@class or @id][not(self::body or self::html or self::script or self::style)]")
+_TEASER = 1500
+"""Letters that a teaser may have."""
+_CUT = re.compile(r"(?:\.\.\.|…|\[…\])\W{0,3}$")
+_MOST_MARKED = 5000
+
+
+def form_of(page: Page, title: str, text: str) -> Form:
+    """Return what the text is, by what the page calls itself, its address, its title and its markup."""
+    nodes = page.nodes.all
+    if any(_is(node, _LIVE_TYPE) and node.get("liveBlogUpdate") is not None for node in nodes):
+        return "live"
+    named = bool(_LIVE_PATH.search(page.parts.path)) + bool(_LIVE_TITLE.search(title))
+    if named and (len(page.times) >= _STAMPS or named > 1):
+        return "live"
+    gallery = bool(_GALLERY_PATH.search(page.parts.path)) or any(
+        _is(node, _GALLERY_TYPE) for node in nodes[:20]
+    )
+    if gallery and size(text) < _GALLERY_TEXT and len(_PICTURES(page.tree)) >= _GALLERY_PICTURES:
+        return "gallery"
+    return "article"
+
+
+def is_partial(page: Page, text: str) -> bool:
+    """Return whether the text is only the start of what subscribers get.
+
+    A page may say that it is not free and yet hold all of its text. So one thing must say that something
+    is missing: a stated count of words that the text is far from, or a short text before an offer.
+    """
+    node = page.article or {}
+    closed = _is_closed(node) or page.meta("article:content_tier").lower() in ("locked", "metered")
+    stated = _word_count(node)
+    if closed and stated:
+        return len(words(text)) < 0.6 * stated
+    if size(text) > _TEASER:
+        return False
+    if closed:
+        return True
+    return _offers(page) and (_is_walled(page) or bool(_CUT.search(text)))
+
+
+def _is(node: Node, pattern: re.Pattern[str]) -> bool:
+    kinds = node.get("@type")
+    return any(
+        isinstance(k, str) and pattern.search(k) for k in (kinds if isinstance(kinds, list) else [kinds])
+    )
+
+
+def _is_closed(node: Node) -> bool:
+    """``isAccessibleForFree`` of schema.org, as a truth value or as a word."""
+    value = node.get("isAccessibleForFree")
+    return value is False or str(value).strip().lower() in ("false", "no", "http://schema.org/false")
+
+
+def _word_count(node: Node) -> int:
+    stated = str(node.get("wordCount") or "").strip()[:9]
+    return int(stated) if stated.isdecimal() else 0
+
+
+def _offers(page: Page) -> bool:
+    """True when a visible line asks the reader to subscribe in order to read on."""
+    for element in page.tree.iter("p", "div", "span", "h2", "h3", "a", "button"):
+        said = f"{element.text or ''} {' '.join(child.tail or '' for child in element[:3])}"
+        if 10 < len(said) < 400 and _OFFER.search(said):
+            return True
+    return False
+
+
+def _is_walled(page: Page) -> bool:
+    return any(
+        _WALL.search(f"{element.get('class') or ''} {element.get('id') or ''}"[:300])
+        for element in _MARKED(page.tree)[:_MOST_MARKED]
+    )

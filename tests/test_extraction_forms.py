@@ -1,0 +1,86 @@
+"""Teasers, live blogs, galleries; agencies beside authors."""
+
+from __future__ import annotations
+
+import pytest
+
+from newsbot.extraction.agencies import agency_of
+from tests.extraction_pages import PROSE, TEXT, json_ld, page, read
+
+CLOSED = '{"@type":"NewsArticle","headline":"x","isAccessibleForFree":%s,"wordCount":%d}'
+SHORT = "".join(f"<p>{line}</p>" for line in PROSE[:3])
+
+
+@pytest.mark.parametrize("value", ["false", '"False"', '"no"'])
+def test_a_page_that_is_not_free_and_has_few_of_its_words_is_partial(value: str) -> None:
+    assert read(page(json_ld(CLOSED % (value, 900)), SHORT)).partial
+
+
+def test_a_page_that_is_not_free_but_whole_is_not_partial() -> None:
+    assert not read(page(json_ld(CLOSED % ("false", 60)), TEXT)).partial
+    assert not read(page(json_ld(CLOSED % ("true", 900)), SHORT)).partial
+
+
+def test_a_locked_page_without_a_count_of_words_is_partial_if_short() -> None:
+    tier = '<meta property="article:content_tier" content="locked">'
+    assert read(page(tier, SHORT)).partial
+    assert not read(page(tier, TEXT * 6)).partial
+
+
+@pytest.mark.parametrize(
+    "offer",
+    [
+        "Subscribe now to continue reading this article",
+        "Sie wollen weiterlesen? Mit einem Abo geht es weiter.",
+        "Полный текст доступен по подписке",
+        "Il vous reste 80 % de cet article à lire.",
+    ],
+)
+def test_an_offer_behind_a_short_text(offer: str) -> None:
+    wall = f'<div class="paywall-box"><p>{offer}</p></div>'
+    assert read(page(body=SHORT + wall)).partial
+    assert not read(page(body=TEXT * 6 + wall)).partial
+    assert not read(page(body=f"{SHORT}<p>{offer[:9]}</p>")).partial
+
+
+def test_live_blogs() -> None:
+    stamps = "".join(
+        f"<time datetime='2024-05-03T10:{n:02}'>10:{n:02}</time><p>{PROSE[0]} {n}</p>" for n in range(9)
+    )
+    posting = json_ld('{"@type":"LiveBlogPosting","headline":"x","liveBlogUpdate":[{"@type":"BlogPosting"}]}')
+    assert read(page(posting)).form == "live"
+    assert read(page(body=stamps), "https://www.example.org/live/2024/rain-closes-roads").form == "live"
+    assert read(page(body=stamps)).form == "article"
+    assert read(page(), "https://www.example.org/live/2024/rain-closes-roads").form == "article"
+
+
+def test_galleries() -> None:
+    pictures = "".join(
+        f"<figure><img src='/{n}.jpg'><figcaption>Sand {n}</figcaption></figure>" for n in range(6)
+    )
+    address = "https://www.example.org/gallery/rain-in-pictures"
+    assert read(page(body=TEXT + pictures), address).form == "gallery"
+    assert read(page(body=TEXT * 20 + pictures), address).form == "article"
+    assert read(page(body=TEXT + pictures)).form == "article"
+
+
+def test_an_agency_in_the_byline() -> None:
+    """It stays where the site put it, and is named apart, so that persons are what is left."""
+    people = '[{"@type":"Person","name":"Ann Lee"},{"name":"Thomson Reuters"}]'
+    node = f'{{"@type":"NewsArticle","headline":"x","author":{people}}}'
+    article = read(page(json_ld(node)))
+    assert (article.authors, article.agencies) == (["Ann Lee", "Thomson Reuters"], ["Reuters"])
+
+
+def test_a_stated_source_is_an_agency() -> None:
+    node = (
+        '{"@type":"NewsArticle","headline":"x","author":{"@type":"Organization","name":"ТАСС"},'
+        '"sourceOrganization":{"@type":"Organization","name":"Agence France-Presse"}}'
+    )
+    assert read(page(json_ld(node))).agencies == ["TASS", "AFP"]
+    assert read(page()).agencies == []
+
+
+def test_people_with_names_like_agencies_stay_people() -> None:
+    assert agency_of("Ann Efe") is None
+    assert agency_of("Associated Press") == "AP"

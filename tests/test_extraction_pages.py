@@ -1,0 +1,94 @@
+"""Articles of several pages, and what makes a new version."""
+
+from __future__ import annotations
+
+import pytest
+
+from newsbot.extraction import parse_html
+from newsbot.extraction.changes import is_substantial
+from newsbot.extraction.pagination import is_continuation, join_pages, next_page
+from tests.extraction_pages import NOW, PROSE, TEXT, layout, page, read, rule
+
+STORY = "https://www.example.org/news/rain-closes-road"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        (STORY, f"{STORY}?page=2", True),
+        (f"{STORY}?page=2", f"{STORY}?page=3", True),
+        (f"{STORY}?page=2", STORY, False),
+        (STORY, f"{STORY}/2", True),
+        (f"{STORY}/page/2/", f"{STORY}/page/3/", True),
+        (f"{STORY}.html", f"{STORY}-2.html", True),
+        (f"{STORY}.html", f"{STORY},2.html", True),
+        (STORY, "https://www.example.org/news/another-story", False),
+        (STORY, "https://elsewhere.example/news/rain-closes-road?page=2", False),
+        (f"{STORY}?id=7", f"{STORY}?id=8", False),
+    ],
+)
+def test_continuations(one: str, other: str, expected: bool) -> None:
+    assert is_continuation(one, other) is expected
+
+
+def test_rel_next_is_believed_for_the_same_story_only() -> None:
+    def stated(href: str) -> str | None:
+        return next_page(parse_html(page(f'<link rel="next" href="{href}">')), STORY)
+
+    assert stated("?page=2") == f"{STORY}?page=2"
+    assert stated("/news/another-story") is None
+    assert stated("javascript:void(0)") is None
+    assert stated("http://[") is None
+    anchor = parse_html(page(body=f'{TEXT}<a rel="nofollow next" href="{STORY}/2">2</a>'))
+    assert next_page(anchor, STORY) == f"{STORY}/2"
+
+
+def test_a_rule_names_the_next_page_whatever_its_address_but_not_another_site() -> None:
+    html = page(body=f'{TEXT}<a class=more href="/continued/8812">More</a>')
+    chosen = rule(layout(next_page="a.more"))
+    assert next_page(parse_html(html), STORY, chosen, NOW) == "https://www.example.org/continued/8812"
+    away = html.replace(b"/continued/8812", b"https://elsewhere.example/2")
+    assert next_page(parse_html(away), STORY, chosen, NOW) is None
+    assert next_page(parse_html(page()), STORY, chosen, NOW) is None
+
+
+def test_pages_are_joined_and_what_they_share_comes_once() -> None:
+    second = "The dam is to be raised by a metre until autumn, and the council votes on it in June."
+    pages = [
+        read(page()),
+        read(page(body=f"<article><p>{PROSE[0]}</p><p>{second}</p>{TEXT[104:]}</article>")),
+    ]
+    joined = join_pages(pages)
+    assert joined.text.splitlines() == [*PROSE, second]
+    assert joined.extraction["pages"] == "2"
+    assert joined.url == pages[0].url
+    assert join_pages(pages[:1]).text == pages[0].text
+
+
+def test_no_pages() -> None:
+    with pytest.raises(ValueError, match="no pages"):
+        join_pages([])
+
+
+BODY = " ".join(PROSE)
+
+
+@pytest.mark.parametrize(
+    ("title", "text", "expected"),
+    [
+        ("Rain closes the road", BODY, False),
+        ("Rain closes the road!", BODY.replace(",", " ,").upper(), False),
+        ("Rain closes the road", BODY.replace("river", "rivers"), False),
+        ("Rain closes two roads", BODY, True),
+        ("Rain closes the road", BODY + " In the evening the road was opened again.", True),
+        ("Rain closes the road", " ".join(PROSE[:3]), True),
+    ],
+)
+def test_what_is_a_new_version(title: str, text: str, expected: bool) -> None:
+    assert is_substantial(("Rain closes the road", BODY), (title, text)) is expected
+
+
+def test_a_long_text_needs_more_than_a_typo() -> None:
+    long = " ".join(f"word{number}" for number in range(2000))
+    assert not is_substantial(("x", long), ("x", long.replace("word7 ", "ward7 ")))
+    assert is_substantial(("x", long), ("x", long + " and now some more words stand at the end"))
