@@ -1,0 +1,155 @@
+"""Sharing a budget of visits among pages that change by themselves, and what each way gives: closed forms.
+
+Page i changes ``rates[i]`` times a unit of time (a Poisson process) and is visited ``visits[i]`` times, at
+equal distances unless a name says random. A page that nobody visits is never fresh, and its age has no bound.
+
+Sources: Cho and Garcia-Molina, "Effective page refresh policies for web crawlers", ACM TODS 28 (2003); for
+random visits Azar, Horvitz, Lubetzky, Peres and Shahaf, "Tractable near-optimal policies for crawling", PNAS
+115 (2018).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from newsbot.simulator.model import Array
+
+INNER, OUTER = 60, 110
+"""Halvings of an interval, to what a double can tell apart."""
+MAX_COST = 600.0
+"""Its exponential is still a number; at this price a page is visited once in 600 changes."""
+
+Rates = Sequence[float] | Array
+Share = Callable[[Rates, float], Array]
+"""A way to share: rates and the sum of all visits in a unit of time, to visits of each page."""
+
+
+def uniform(rates: Rates, budget: float) -> Array:
+    """Return equal visits for all pages."""
+    known = _checked(rates, budget)
+    return np.full(len(known), budget / len(known))
+
+
+def proportional(rates: Rates, budget: float) -> Array:
+    """Return visits in proportion to changes: what seems right, and is worse than uniform for freshness."""
+    known = _checked(rates, budget)
+    return np.asarray(budget * known / known.sum())
+
+
+def square_root(rates: Rates, budget: float) -> Array:
+    """Return visits in proportion to the root of changes: the least mean delay of what is published."""
+    roots = np.sqrt(_checked(rates, budget))
+    return np.asarray(budget * roots / roots.sum())
+
+
+def freshest(rates: Rates, budget: float) -> Array:
+    """Return the visits with the highest mean freshness; pages that change too often get none."""
+    known = _checked(rates, budget)
+    ratio = known / known.min()
+
+    def visits(cost: float) -> Array:
+        # A visit more of page i is worth (1 - e^-x (1 + x)) / rate with x = rate / visits: less than
+        # 1 / rate, near which doubles are too coarse for a price. So it is (1 - e^-cost) / lowest rate.
+        left = 1 + ratio * np.expm1(-cost) if cost < 1 else ratio * np.exp(-cost) - (ratio - 1)
+        found = np.zeros_like(known)
+        worth = left > 0
+        found[worth] = known[worth] / _inverse(lambda x: x - np.log1p(x), -np.log(left[worth]))
+        return found
+
+    return _spend(visits, budget, MAX_COST)
+
+
+def youngest(rates: Rates, budget: float) -> Array:
+    """Return the visits with the lowest mean age; every page gets some."""
+    known = _checked(rates, budget)
+
+    def visits(price: float) -> Array:
+        return np.asarray(known / _inverse(lambda x: x * x / 2 - 1 + np.exp(-x) * (1 + x), price * known**2))
+
+    high = 1.0
+    while visits(high).sum() > budget:
+        high *= 2
+    return _spend(visits, budget, high)
+
+
+def freshest_random(rates: Rates, budget: float) -> Array:
+    """Return the random visits with the highest mean freshness.
+
+    Of the pages that get any, the slowest ones, each gets the root of its rate by one number, less its rate.
+    """
+    known = _checked(rates, budget)
+    order = np.argsort(known, kind="stable")
+    slowest = known[order]
+    numbers = (budget + slowest.cumsum()) / np.sqrt(slowest).cumsum()
+    served = int(np.flatnonzero(numbers > np.sqrt(slowest)).max(initial=0)) + 1
+    found = np.zeros_like(known)
+    chosen = order[:served]
+    found[chosen] = np.maximum(numbers[served - 1] * np.sqrt(known[chosen]) - known[chosen], 0)
+    return found
+
+
+def freshness(rates: Rates, visits: Rates) -> Array:
+    """Return the share of time in which each page is known as it is."""
+    x = _changes_a_visit(rates, visits)
+    with np.errstate(invalid="ignore"):
+        return np.where(np.isinf(x), 0.0, -np.expm1(-x) / x)
+
+
+def freshness_random(rates: Rates, visits: Rates) -> Array:
+    """Return the same for visits at random moments."""
+    known, often = np.asarray(rates, float), np.asarray(visits, float)
+    return np.asarray(often / (often + known))
+
+
+def age(rates: Rates, visits: Rates) -> Array:
+    """Return the mean time since the first change that is not known, 0 while there is none."""
+    known, x = np.asarray(rates, float), _changes_a_visit(rates, visits)
+    with np.errstate(invalid="ignore"):
+        return np.where(np.isinf(x), np.inf, (x / 2 - 1 - np.expm1(-x) / x) / known)
+
+
+def mean_delay(rates: Rates, visits: Rates) -> float:
+    """Return the mean time from a change until the next visit, over all changes of all pages."""
+    known, often = np.asarray(rates, float), np.asarray(visits, float)
+    with np.errstate(divide="ignore"):
+        return float((known / (2 * often)).sum() / known.sum())
+
+
+def _checked(rates: Rates, budget: float) -> Array:
+    known = np.asarray(rates, float)
+    if not len(known) or not (np.isfinite(known).all() and (known > 0).all()):
+        raise ValueError("rates must be numbers above 0, one at least")
+    if not 0 < budget < float("inf"):
+        raise ValueError(f"a budget of {budget}: must be a number above 0")
+    return known
+
+
+def _changes_a_visit(rates: Rates, visits: Rates) -> Array:
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.asarray(rates, float) / np.asarray(visits, float))
+
+
+def _inverse(rising: Callable[[Array], Array], wanted: Array) -> Array:
+    """Return x with ``rising(x) == wanted``, which is 0 at 0."""
+    low, high = np.zeros_like(wanted), np.ones_like(wanted)
+    while (short := (rising(high) < wanted) & (high < 1e9)).any():
+        high[short] *= 2
+    for _round in range(INNER):
+        middle = (low + high) / 2
+        below = rising(middle) < wanted
+        low, high = np.where(below, middle, low), np.where(below, high, middle)
+    return high
+
+
+def _spend(visits: Callable[[float], Array], budget: float, high: float) -> Array:
+    """Return the visits at the price that uses up the budget; at ``high`` they are no more than that."""
+    low = 0.0
+    for _round in range(OUTER):
+        middle = (low + high) / 2
+        if middle in (low, high):
+            break
+        low, high = (middle, high) if visits(middle).sum() > budget else (low, middle)
+    found = visits(high)
+    return np.asarray(found * (budget / found.sum()))
