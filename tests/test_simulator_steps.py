@@ -7,11 +7,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numba
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from newsbot.simulator import memory
+from newsbot.simulator import compiled, memory
 from tests.commandline import ROOT, Answer, Place
 
 PAGES, TIME = 40, 5_000
@@ -234,3 +235,15 @@ def test_what_to_install_is_said_in_one_line(package: str) -> None:
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert done.stderr == "the simulator needs numba and pyarrow: pip install -r requirements-simulator.txt\n"
+
+
+def test_nowhere_to_keep_what_was_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    njit = numba.njit
+
+    def refusing(**options: Any) -> Any:
+        if options.pop("cache", False):
+            raise RuntimeError("cannot cache function: no locator available")
+        return njit(**options)
+
+    monkeypatch.setattr(numba, "njit", refusing)
+    assert compiled.compiled(lambda number: number + 1)(2) == 3

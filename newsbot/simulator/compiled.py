@@ -26,7 +26,11 @@ F = TypeVar("F", bound=Callable[..., object])
 
 def compiled(function: F) -> F:
     """Compile ``function`` when it is first called; other threads run meanwhile."""
-    return cast("F", numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+    options = {"nogil": True, "error_model": "numpy"}
+    try:
+        return cast("F", numba.njit(cache=True, **options)(function))
+    except RuntimeError:  # no folder to keep it in can be written to: compile anew in each process
+        return cast("F", numba.njit(**options)(function))
 
 
 def inlined(function: F) -> F:
