@@ -62,7 +62,8 @@ def read_page(
     """
     now = now or utc(system_clock())
     page = Page.read(parse_html(html, charset) if tree is None else tree, url)
-    selected = Selected(page.tree, layout_for(rule, published.probable_day(page, hint, now), now))
+    day = published.probable_day(page, hint, now) if rule is not None else None
+    selected = Selected(page.tree, layout_for(rule, day, now))
     return _Reader(page, selected, rule, hint, now, memory).article()
 
 

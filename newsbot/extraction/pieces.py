@@ -29,6 +29,8 @@ REGIONS = (
 )  # fmt: skip
 """Boxes that are remembered for all that lies in them."""
 _STRONG = frozenset({"b", "strong", "em", "i"})
+_PLAIN = _INLINE - _STRONG - {"a"}
+"""Elements that change nothing but the look of words."""
 _NAMES = ("class", "id", "itemprop", "role", "data-testid", "data-component")
 _WORD = re.compile(r"[A-Z]?[a-z]{2,}|[A-Z]{2,}")
 _HIDDEN = re.compile(r"display\s{0,3}:\s{0,3}none|visibility\s{0,3}:\s{0,3}hidden", re.IGNORECASE)
@@ -94,15 +96,17 @@ class _Cutter:
             if name in _SKIPPED or not isinstance(name, str):
                 if event == "start":
                     walker.skip_subtree()
-                elif element is not self.root:
-                    self._add(element.tail)
+                    continue
             elif event == "start":
-                self._start(element, name)
-                self._add(element.text)
-            else:
+                if name not in _PLAIN:
+                    self._start(element, name)
+                if element.text:
+                    self._add(element.text)
+                continue
+            elif name not in _PLAIN:
                 self._end(element, name)
-                if element is not self.root:
-                    self._add(element.tail)
+            if element.tail and element is not self.root:
+                self._add(element.tail)
             if len(self.pieces) >= MAX_PIECES:
                 return self.pieces
         self._flush()
@@ -117,8 +121,9 @@ class _Cutter:
         elif name == "br":
             self._flush()
             self.after_break = True
-        elif name not in _INLINE and element is not self.root:
-            self._flush()
+        elif element is not self.root:
+            if self.parts or self.links or self.after_break:
+                self._flush()
             self.boxes.append(_box(element, name, self.boxes[-1]))
 
     def _end(self, element: etree._Element, name: str) -> None:
@@ -126,13 +131,12 @@ class _Cutter:
             self.in_link -= 1
         elif name in _STRONG:
             self.in_strong -= 1
-        elif name != "br" and name not in _INLINE and element is not self.root:
-            self._flush()
+        elif name != "br" and element is not self.root:
+            if self.parts or self.links or self.after_break:
+                self._flush()
             self.boxes.pop()
 
-    def _add(self, text: str | None) -> None:
-        if not text:
-            return
+    def _add(self, text: str) -> None:
         self.parts.append(text)
         if (self.in_link or self.in_strong) and not text.isspace():
             self.linked += len(text) if self.in_link else 0

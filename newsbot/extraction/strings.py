@@ -14,6 +14,7 @@ _TAG = re.compile(r"</?[a-zA-Z][^<>]{0,500}>")
 _WORDS = re.compile(
     r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af_]+"
 )
+_CJK = re.compile("[\u3040-\u9fff\uac00-\ud7af]")
 _CODE = re.compile(r"[{}]|function\s{0,3}\(|\bvar\s|document\.")
 
 
@@ -69,9 +70,5 @@ def looks_like_code(text: str) -> bool:
 
 def size(text: str) -> int:
     """Return the length of ``text`` in letters of an alphabet: a CJK sign weighs as much as three."""
-    extra = (
-        sum(1 for sign in text if "\u3040" <= sign <= "\u9fff" or "\uac00" <= sign <= "\ud7af")
-        if not text.isascii()
-        else 0
-    )
+    extra = 0 if text.isascii() else len(_CJK.findall(text))
     return len(text) + 2 * extra
