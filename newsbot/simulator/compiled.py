@@ -8,7 +8,7 @@ modules (or where ``NUMBA_CACHE_DIR`` says), and threads run it side by side.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from newsbot.errors import UserError
 
@@ -26,7 +26,7 @@ F = TypeVar("F", bound=Callable[..., object])
 
 def compiled(function: F) -> F:
     """Compile ``function`` when it is first called; other threads run meanwhile."""
-    options = {"nogil": True, "error_model": "numpy"}
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
     try:
         return cast("F", numba.njit(cache=True, **options)(function))
     except RuntimeError:  # no folder to keep it in can be written to: compile anew in each process
