@@ -48,6 +48,10 @@ TAKEN = 0.02
 one suspect waits for another."""
 
 
+def _is_about_us(record: logging.LogRecord) -> bool:
+    return record.msg != "Scraper close failure"
+
+
 class FrontierScheduler(BaseScheduler):
     """See the module's text."""
 
@@ -86,6 +90,8 @@ class FrontierScheduler(BaseScheduler):
                 logger.info("took back leases=%d of a worker that died owner=%s", handed_back, owner)
         except DataError as error:
             logger.error("%s", error)
+            # Scrapy closes a scraper that it has not opened yet, and logs that fault of its own at length
+            logging.getLogger("scrapy.core.engine").addFilter(_is_about_us)
             raise CloseSpider("data_unavailable") from error
         self._hook()
         atexit.register(self._hand_back)  # a second Ctrl-C ends the process without close()

@@ -26,6 +26,18 @@ def wait_until(there: Callable[[], bool], what: str) -> None:
         time.sleep(0.005)
 
 
+def wait_for_workers(server: RedisServer, number: int) -> None:
+    """Wait until so many workers have had work: they have begun, and go on if the server dies now."""
+    seen: set[str] = set()
+
+    def all_seen() -> bool:
+        seen.update(frontier.owners())
+        return len(seen) >= number
+
+    with closing(RedisFrontier(server.url)) as frontier:
+        wait_until(all_seen, "the workers did not begin")
+
+
 def wait_for_requests(site: DemoServer, number: int) -> None:
     """Wait until a crawl is in the middle of its work."""
     wait_until(lambda: len(site.log) >= number, "the crawl did not get so far")

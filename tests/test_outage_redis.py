@@ -15,12 +15,14 @@ from tests.outages import (
     counts,
     said,
     wait_for_requests,
+    wait_for_workers,
 )
 from tests.redisserver import RedisServer
 
 
 def test_killed_and_started_again(demo_world: World, demo: DemoServer, redis_server: RedisServer) -> None:
     workers = [demo_world.start(REDIS_URL=redis_server.url) for _ in range(2)]
+    wait_for_workers(redis_server, 2)
     wait_for_requests(demo, 40)
     redis_server.kill()
     time.sleep(3)

@@ -96,3 +96,28 @@ def test_mongodb_is_not_there(lonely: World, command: str) -> None:
 @pytest.mark.parametrize("command", ["crawl", "sources"])
 def test_what_is_no_address_of_mongodb(lonely: World, command: str) -> None:
     check_one_line(run(lonely, command, MONGO_URI="mongodb://user:Sekret@@host/"), "MONGO_URI: ")
+
+
+def test_a_program_that_starts_a_crawl_is_told_without_a_traceback(world: World) -> None:
+    """It has not looked first, as the command does; a server may also vanish just after that look."""
+    world.rule("news.test")
+    program = (
+        "from scrapy.crawler import CrawlerProcess\n"
+        "from scrapy.utils.project import get_project_settings\n"
+        "process = CrawlerProcess(get_project_settings())\n"
+        "process.crawl('news')\n"
+        "process.start()\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=ROOT,
+        env=world.environment(REDIS_URL=f"redis://:Sekret@127.0.0.1:{free_port()}/0"),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    (line,) = [line for line in ended.stderr.splitlines() if "ERROR" in line]
+    assert "cannot be reached" in line
+    assert "Traceback" not in ended.stderr
+    assert "Sekret" not in ended.stderr
