@@ -10,6 +10,7 @@
     │       ├── DataUnavailable   cannot be opened, locked, server away: wait and try again
     │       ├── DataFull          disk or quota exhausted
     │       ├── RecordRefused     this one record cannot be kept, others can
+    │       ├── RecordBusy        this one record is being written by another worker: try again
     │       └── SchemaError       written by a newer newsbot, or no newsbot file at all
     └── NotAnArticle              a page that holds no article (``reason`` says why)
 """
@@ -68,6 +69,10 @@ class DataFull(DataError):
 
 class RecordRefused(DataError):
     """One record cannot be kept as it is (too large, no number); the place itself is well."""
+
+
+class RecordBusy(DataError):
+    """Another worker writes this record now, or died while it did; the place itself is well."""
 
 
 class SchemaError(DataError):

@@ -8,6 +8,8 @@ one attempt a pause, whoever makes it, and the reactor stands still for no more 
 The outage is over, and said to be, when the call that failed succeeds, or the preparation of a return
 (:attr:`Outage.on_return`, a write), or any call after :data:`CALM` seconds without a fault: a full server
 answers reads, and that is no recovery.
+
+A record that another worker holds (:class:`newsbot.errors.RecordBusy`) is no outage: who needs it waits.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from dataclasses import dataclass
 from typing import Any, ParamSpec, TypeVar
 
 from newsbot.clock import Clock
-from newsbot.errors import DataError, DataFull, DataUnavailable, RecordRefused
+from newsbot.errors import DataError, DataFull, DataUnavailable, RecordBusy, RecordRefused
 
 logger = logging.getLogger(__name__)
 
@@ -30,6 +32,8 @@ FIRST_PAUSE = 1.0
 LONGEST_PAUSE = 30.0
 """Seconds before the next try; it is a random moment of the second half of the pause."""
 CALM = 5.0
+BUSY_PAUSE = 1.0
+"""Seconds before a record that another worker holds is tried again."""
 _LOOK = 0.25
 """Seconds between two looks of those that wait: does the crawl end?"""
 
@@ -116,6 +120,10 @@ class Outage:
                 return await work()
             except RecordRefused:
                 raise
+            except RecordBusy:
+                if self.ending():
+                    raise
+                await asyncio.sleep(BUSY_PAUSE)
             except DataError:
                 if not self._faults or not await self._pause():
                     raise
@@ -220,8 +228,8 @@ class Guarded:
             if prepared:
                 outage.on_return[self._place]()
             yield
-        except RecordRefused:
-            raise
+        except (RecordRefused, RecordBusy):
+            raise  # the place is well
         except DataError as error:
             for_good = self._local and isinstance(error, DataFull)
             if outage.noted == noted:  # else a call beside this one has told it: one attempt, one pause

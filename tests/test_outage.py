@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from newsbot import outage as module
-from newsbot.errors import DataError, DataFull, DataUnavailable, RecordRefused
+from newsbot.errors import DataError, DataFull, DataUnavailable, RecordBusy, RecordRefused
 from newsbot.outage import CALM, FIRST_PAUSE, LONGEST_PAUSE, Guarded, Outage
 from tests.builders import ManualClock
 
@@ -190,9 +190,13 @@ def test_places_fail_and_recover_each_for_itself(
     assert not outage
 
 
-def test_a_record_that_is_refused_is_no_outage(part: Any, backend: Backend, outage: Outage) -> None:
-    away(part, backend, fault=RecordRefused("too large"))
+@pytest.mark.parametrize("fault", [RecordRefused("too large"), RecordBusy("another has it")])
+def test_a_fault_of_one_record_is_no_outage(
+    part: Any, backend: Backend, outage: Outage, fault: DataError
+) -> None:
+    away(part, backend, fault=fault)
     assert not outage
+    assert outage.wait == 0
 
 
 def test_closing_is_never_refused(part: Any, backend: Backend) -> None:
@@ -313,10 +317,29 @@ def test_work_is_done_again_until_the_data_are_back(
     assert not outage
 
 
-def test_nobody_waits_when_the_crawl_ends(part: Any, backend: Backend, outage: Outage) -> None:
+def test_a_record_that_another_has_is_waited_for(
+    part: Any, backend: Backend, outage: Outage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "BUSY_PAUSE", 0.001)
+    backend.fault = RecordBusy("server: another has it")
+
+    def work() -> str:
+        if len(backend.calls) == 3:
+            backend.fault = None
+        answer: str = part.write()
+        return answer
+
+    assert patiently(outage, work) == "write"
+    assert backend.calls == ["write"] * 4
+
+
+@pytest.mark.parametrize("fault", [DataUnavailable("server: away"), RecordBusy("server: another has it")])
+def test_nobody_waits_when_the_crawl_ends(
+    part: Any, backend: Backend, outage: Outage, fault: DataError
+) -> None:
     outage.ending = lambda: True
-    backend.fault = DataUnavailable("server: away")
-    with pytest.raises(DataUnavailable):
+    backend.fault = fault
+    with pytest.raises(type(fault)):
         patiently(outage, part.write)
     assert backend.calls == ["write"]
 

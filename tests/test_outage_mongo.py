@@ -14,6 +14,7 @@ from pymongo import MongoClient
 from newsbot.demo.server import DemoServer
 from newsbot.frontier.sqlite import SqliteFrontier
 from newsbot.storage.mongo import MongoStorage
+from newsbot.urls import canonicalize, fingerprint
 from tests.crawls import World
 from tests.outages import (
     check_fetched_once,
@@ -55,6 +56,32 @@ def test_killed_and_started_again(demo_world: World, demo: DemoServer, server: M
     _, err = worker.communicate(timeout=120)
     assert worker.returncode == 0, err
     check_one_outage(err, "does not answer")
+    check_all_is_well(demo_world, demo, uri)
+    check_fetched_once(demo)
+
+
+def test_a_worker_that_died_while_it_stored_holds_up_nothing_but_its_article(
+    demo_world: World, demo: DemoServer, server: MongoServer, uri: str
+) -> None:
+    """Its transaction, which the server ends only later, keeps the article from whoever fetches it then."""
+    wanted = demo.manifest.articles[-1].url
+    with (
+        closing(MongoStorage(uri)) as storage,
+        MongoClient[dict[str, Any]](server.uri) as dead,
+        dead.start_session() as session,
+    ):
+        session.start_transaction()
+        dead["newsbot"]["articles"].insert_one({"_id": fingerprint(canonicalize(wanted))}, session=session)
+        worker = demo_world.start(MONGO_URI=uri)
+        end = time.monotonic() + 55  # the server itself ends a transaction after 60
+        while storage.count_articles() < len(demo.manifest.articles) - 1:
+            assert time.monotonic() < end, "the others are not stored"
+            time.sleep(0.1)
+        time.sleep(6)  # a try to store it takes 5
+        session.abort_transaction()
+    _, err = worker.communicate(timeout=120)
+    assert worker.returncode == 0, err
+    assert "the crawl waits" not in err
     check_all_is_well(demo_world, demo, uri)
     check_fetched_once(demo)
 

@@ -11,6 +11,7 @@ from scrapy.exceptions import DropItem
 from newsbot.crawlstate import CrawlState
 from newsbot.dedup.decision import story_id
 from newsbot.dedup.settling import settle
+from newsbot.errors import DataError, RecordBusy
 from newsbot.items import Article
 from newsbot.storage.base import Stored, Verdict
 
@@ -31,16 +32,19 @@ class StorePipeline:
         if not isinstance(item, Article):
             return item
         state = CrawlState.of(self.crawler)
-        tries = 0
+        lost_answers = 0
 
         async def store() -> Stored:
-            nonlocal tries
-            tries += 1
-            return await state.store(item)
+            nonlocal lost_answers
+            try:
+                return await state.store(item)
+            except DataError as error:
+                lost_answers += not isinstance(error, RecordBusy)
+                raise
 
         stored = await state.outage.patiently_await(store)
         item.version = stored.version
-        if stored.verdict is Verdict.UNCHANGED and tries > 1:
+        if stored.verdict is Verdict.UNCHANGED and lost_answers:
             # it was kept by the try whose answer was lost
             stored = replace(stored, verdict=Verdict.NEW if stored.version == 1 else Verdict.UPDATED)
         await state.outage.patiently(_settle, state, item, stored.verdict)

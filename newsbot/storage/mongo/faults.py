@@ -19,7 +19,7 @@ from pymongo.errors import (
     WTimeoutError,
 )
 
-from newsbot.errors import DataError, DataFull, DataUnavailable, RecordRefused
+from newsbot.errors import DataError, DataFull, DataUnavailable, RecordBusy, RecordRefused
 
 DUPLICATE_KEY = 11000
 _AWAY = "does not answer; start it, or correct MONGO_URI"
@@ -34,7 +34,7 @@ _FAULTS: dict[int, tuple[type[DataError], str]] = {
     50: (DataUnavailable, _SLOW),
     64: (DataUnavailable, _SLOW),
     100: (DataUnavailable, "has too few members for the write concern; start them, or correct MONGO_URI"),
-    112: (DataUnavailable, "others write the same all the time; try again"),
+    112: (RecordBusy, "another worker writes the same, or died while it did; try again in a minute"),
     262: (DataUnavailable, _SLOW),
 }
 _GONE = frozenset({6, 7, 89, 91, 189, 202, 317, 358, 9001, 10107, 11600, 11602, 13435, 13436})

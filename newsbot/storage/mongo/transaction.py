@@ -23,7 +23,8 @@ _PATIENCE = 5.0
 """Seconds for which a transaction that meets others is begun again.
 
 A worker that is killed in the few milliseconds of a transaction holds its keys until the server ends
-it (``transactionLifetimeLimitSeconds``, 60 by default): whoever meets the same text is told to come again.
+it (``transactionLifetimeLimitSeconds``, 60 by default): whoever meets the same text is told to come again
+(:class:`newsbot.errors.RecordBusy`).
 """
 _LONGEST_PAUSE = 0.25
 _CONNECTIONS = 2
