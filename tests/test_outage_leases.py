@@ -6,6 +6,8 @@ import time
 from functools import partial
 from pathlib import Path
 
+import redis
+
 from newsbot.demo.server import DemoServer
 from tests.crawls import World, article_html
 from tests.mockserver import MockServer
@@ -38,6 +40,20 @@ def test_emptied_by_a_restart_is_said_and_the_storage_gives_the_rest(
     check_stored_once(demo_world.articles(), demo)
     assert counts(server)[1:] == (0, 0), "what is pending is due for the next crawl"
     server.kill()
+
+
+def test_emptied_by_a_command_is_said_and_the_storage_gives_the_rest(
+    demo_world: World, demo: DemoServer, redis_server: RedisServer
+) -> None:
+    worker = demo_world.start(REDIS_URL=redis_server.url)
+    wait_for_requests(demo, 40)
+    with redis.Redis.from_url(redis_server.url) as client:
+        client.flushall()
+    _, err = worker.communicate(timeout=120)
+    assert worker.returncode == 0, err
+    check_one_outage(err, "the server has lost its data")
+    assert err.count("the queue came back empty: its server has lost its data") == 1
+    check_stored_once(demo_world.articles(), demo)
 
 
 def test_outages_longer_than_a_lease_never_set_a_page_aside(

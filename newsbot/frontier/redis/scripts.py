@@ -85,7 +85,8 @@ class Scripts:
         return float(now), optional(so_far), bool(yours)
 
     def extend(self, owner: str, ttl: float) -> int:
-        """How many leases now last longer."""
+        """How many leases now last longer. Raises :class:`DataUnavailable` if the server lost its data."""
+        self._check_identity()
         return int(self._run("extend", owner, ttl))
 
     def resume(
@@ -130,7 +131,11 @@ class Scripts:
         return list(zip(found[::2], found[1::2], strict=True))
 
     def outlook(self, horizon: float, *, by_host: bool) -> list[Any]:
-        """Present, overdue, leases out, pending, next moment; then host and the last three of each host."""
+        """Present, overdue, leases out, pending, next moment; then host and the last three of each host.
+
+        Raises :class:`DataUnavailable` if the server lost its data: an empty queue is no finished crawl.
+        """
+        self._check_identity()
         answer: list[Any] = self._run("outlook", horizon, BATCH, "1" if by_host else "")
         return answer
 
@@ -197,10 +202,11 @@ class Scripts:
                 raise
 
     def _check_identity(self) -> None:
-        """Raise :class:`DataUnavailable` if the server has lost the data, not only the scripts: a restart."""
-        found = self._client.hget(self._keys.meta, "identity")
+        """Raise :class:`DataUnavailable` if the data are gone: a restart without them, FLUSHALL."""
+        with readable_errors(self._place):
+            found = self._client.hget(self._keys.meta, "identity")
         if self.identity and found != self.identity.encode():
-            raise DataUnavailable(f"{self._place}: the server has come back without its data")
+            raise DataUnavailable(f"{self._place}: the server has lost its data")
 
 
 class _LevelChanged(Exception):
