@@ -7,14 +7,24 @@ after a fault does no harm. This package is the only place that imports pymongo.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from newsbot.items import Article, Kind, PageRecord
 from newsbot.storage.base import ArticleFilter, Hit, SiteRecord, SourceRecord, Stored, Story
-from newsbot.storage.mongo import articles, discovery, results, search, sources, store, stories, transfer
+from newsbot.storage.mongo import (
+    articles,
+    discovery,
+    notes,
+    results,
+    search,
+    sources,
+    store,
+    stories,
+    transfer,
+)
 from newsbot.storage.mongo import pages as page_collection
 from newsbot.storage.mongo.connection import Collections, connect
 from newsbot.storage.mongo.faults import readable_errors
@@ -164,6 +174,22 @@ class MongoStorage:
         """See :meth:`newsbot.storage.results.SearchResults.forget_search`."""
         with self._readable() as database:
             return results.forget_search(database, search)
+
+    # --- notes
+    def save_note(self, kind: str, key: str, note: Mapping[str, Any]) -> None:
+        """See :meth:`newsbot.storage.notes.Notes.save_note`."""
+        with self._readable() as database:
+            notes.save_note(database, kind, key, note)
+
+    def notes(self, kind: str) -> dict[str, dict[str, Any]]:
+        """See :meth:`newsbot.storage.notes.Notes.notes`."""
+        with self._readable() as database:
+            return notes.notes(database, kind)
+
+    def forget_note(self, kind: str, key: str) -> bool:
+        """See :meth:`newsbot.storage.notes.Notes.forget_note`."""
+        with self._readable() as database:
+            return notes.forget_note(database, kind, key)
 
     # --- copies
     def count_copies(self) -> dict[str, int]:

@@ -17,6 +17,7 @@ ranges of it, so that the versions of an article lie together). docs/scaling.md 
 | sources | URL | a feed, sitemap or section front |
 | sites | domain | counters of a site |
 | search_results | search, text, fingerprint | what a search found of a text on a page (see results.py) |
+| notes | kind and key | what a part of newsbot keeps for itself (see newsbot/storage/notes.py) |
 """
 
 from __future__ import annotations
@@ -99,10 +100,17 @@ def _make_search_results(database: Collections) -> None:
     database["search_results"].create_indexes([of_search])
 
 
+def _make_notes(database: Collections) -> None:
+    """All notes of a kind."""
+    _make(database, "notes")
+    database["notes"].create_indexes([IndexModel([("kind", ASCENDING), ("_id", ASCENDING)])])
+
+
 MIGRATIONS: tuple[Callable[[Collections], None], ...] = (
     _make_first,
     _index_due_pages,
     _make_search_results,
+    _make_notes,
 )
 """``MIGRATIONS[n]`` leads from version n to n + 1. Never change one that was released: add the next.
 
@@ -152,7 +160,7 @@ def _version(database: Collections) -> int | None:
 def _refuse_foreign(place: Place) -> None:
     """Another program's collections of the same names are left alone."""
     database = place.database
-    names = (*_FIRST, "search_results")
+    names = (*_FIRST, "search_results", "notes")
     taken = [name for name in names if database[name].find_one({}, {"_id": 1}) is not None]
     if taken and _version(database) is None:  # else another worker made them meanwhile, and wrote
         raise SchemaError(

@@ -7,17 +7,17 @@ one transaction: all of it or nothing, also when the disk is full or the process
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from newsbot.items import Article, Kind, PageRecord
 from newsbot.sqlitefile import open_database, readable_errors, transaction
 from newsbot.storage.base import ArticleFilter, Hit, SiteRecord, SourceRecord, Stored, Story
 from newsbot.storage.results import SearchResult, SearchSummary
-from newsbot.storage.sqlite import articles, results, search, sources, store, stories, transfer
+from newsbot.storage.sqlite import articles, notes, results, search, sources, store, stories, transfer
 from newsbot.storage.sqlite import pages as page_table
 from newsbot.storage.sqlite.schema import MIGRATIONS
 from newsbot.storage.transfer import AliasCopy, ArticleCopy, PageCopy, Sites, TextCopy
@@ -151,6 +151,22 @@ class SqliteStorage:
         """See :meth:`newsbot.storage.results.SearchResults.forget_search`."""
         with self._writing() as database:
             return results.forget_search(database, search)
+
+    # --- notes
+    def save_note(self, kind: str, key: str, note: Mapping[str, Any]) -> None:
+        """See :meth:`newsbot.storage.notes.Notes.save_note`."""
+        with self._writing() as database:
+            notes.save_note(database, kind, key, note)
+
+    def notes(self, kind: str) -> dict[str, dict[str, Any]]:
+        """See :meth:`newsbot.storage.notes.Notes.notes`."""
+        with self._reading() as database:
+            return notes.notes(database, kind)
+
+    def forget_note(self, kind: str, key: str) -> bool:
+        """See :meth:`newsbot.storage.notes.Notes.forget_note`."""
+        with self._writing() as database:
+            return notes.forget_note(database, kind, key)
 
     # --- copies
     def count_copies(self) -> dict[str, int]:

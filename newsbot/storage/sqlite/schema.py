@@ -142,5 +142,14 @@ MIGRATIONS = (
     );
     CREATE UNIQUE INDEX search_result_by_page ON search_result (search, text, fingerprint);
     """,
+    """
+    -- What parts of newsbot keep for themselves, see newsbot/storage/notes.py.
+    CREATE TABLE note (
+        kind TEXT NOT NULL,
+        key  TEXT NOT NULL,
+        body TEXT NOT NULL,  -- JSON
+        PRIMARY KEY (kind, key)
+    ) WITHOUT ROWID;
+    """,
 )
 """``MIGRATIONS[n]`` leads from version n to n + 1. Never change one that was released: add the next."""

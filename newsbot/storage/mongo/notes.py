@@ -1,0 +1,35 @@
+"""Notes: one document for each kind and key, which make its ``_id``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from hashlib import blake2b
+from typing import Any
+
+from newsbot.storage.mongo.connection import Collections
+from newsbot.storage.notes import key_of, packed, unpacked
+
+
+def save_note(database: Collections, kind: str, key: str, note: Mapping[str, Any]) -> None:
+    """Keep a note."""
+    kept_kind, kept_key = key_of(kind, key)
+    database["notes"].update_one(
+        {"_id": _id(kept_kind, kept_key)},
+        {"$set": {"kind": kept_kind, "key": kept_key, "body": packed(key, note)}},
+        upsert=True,
+    )
+
+
+def notes(database: Collections, kind: str) -> dict[str, dict[str, Any]]:
+    """Return all notes of a kind by key."""
+    found = database["notes"].find({"kind": key_of(kind, "")[0]})
+    return {document["key"]: unpacked(document["body"]) for document in found}
+
+
+def forget_note(database: Collections, kind: str, key: str) -> bool:
+    """Delete a note."""
+    return database["notes"].delete_one({"_id": _id(*key_of(kind, key))}).deleted_count > 0
+
+
+def _id(kind: str, key: str) -> bytes:
+    return blake2b(f"{kind}\0{key}".encode(), digest_size=16).digest()

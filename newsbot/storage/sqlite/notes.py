@@ -1,0 +1,30 @@
+"""Notes: one row for each kind and key."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping
+from typing import Any
+
+from newsbot.storage.notes import key_of, packed, unpacked
+
+
+def save_note(database: sqlite3.Connection, kind: str, key: str, note: Mapping[str, Any]) -> None:
+    """Keep a note; within a write transaction."""
+    database.execute(
+        "INSERT INTO note (kind, key, body) VALUES (?, ?, ?)"
+        " ON CONFLICT (kind, key) DO UPDATE SET body = excluded.body",
+        (*key_of(kind, key), packed(key, note)),
+    )
+
+
+def notes(database: sqlite3.Connection, kind: str) -> dict[str, dict[str, Any]]:
+    """Return all notes of a kind by key."""
+    rows = database.execute("SELECT key, body FROM note WHERE kind = ?", (key_of(kind, "")[0],))
+    return {row["key"]: unpacked(row["body"]) for row in rows}
+
+
+def forget_note(database: sqlite3.Connection, kind: str, key: str) -> bool:
+    """Delete a note; within a write transaction."""
+    done = database.execute("DELETE FROM note WHERE kind = ? AND key = ?", key_of(kind, key))
+    return done.rowcount > 0
