@@ -27,8 +27,14 @@ TIMEOUT = 5.0
 """Seconds for connecting and for an answer, unless REDIS_PARAMS says else: a crawl waits no longer."""
 
 
+FORM = "redis://user:password@host:6379/0 (signs like : / ? # @ % in a password are written as %3A …)"
+
 Argument = bytes | str | int | float
 """What a script takes."""
+
+_NO_ADDRESS = "REDIS_URL"
+_SCHEMES = ("redis", "rediss", "unix")
+_TIMEOUTS = ("socket_timeout", "socket_connect_timeout")
 
 
 class SettingsLike(Protocol):
@@ -55,21 +61,32 @@ class _Settings:
 
 
 def connect(settings: SettingsLike) -> redis.Redis:
-    """Return a client; nothing is sent yet. Raises :class:`DataError` for settings that make no sense.
+    """Return a client; nothing is sent yet, unless it is a cluster's, which asks for the nodes.
+
+    Raises :class:`DataError` for settings that make no sense.
 
     The client never repeats a command by itself: a lease handed out twice would be lost.
     """
     given = settings.get("REDIS_PARAMS") or {}
     try:
-        given = json.loads(given) if isinstance(given, str) else dict(given)
-    except ValueError as error:
+        given = dict(json.loads(given) if isinstance(given, str) else given)
+    except (ValueError, TypeError) as error:
         raise DataError(f"REDIS_PARAMS is no JSON object: {error}") from error
-    params = {"socket_timeout": TIMEOUT, "socket_connect_timeout": TIMEOUT, **given}
+    params = {**dict.fromkeys(_TIMEOUTS, TIMEOUT), **given}
     params |= {"decode_responses": False, "retry_on_timeout": False, "retry": Retry(NoBackoff(), 0)}
+    place = server_name(settings)
     try:
-        client: redis.Redis = get_redis_from_settings(_Settings(settings, params))
+        for name in _TIMEOUTS:
+            params[name] = params[name] and float(params[name])
+        with readable_errors(place):  # a cluster is asked for its nodes at once
+            client: redis.Redis = get_redis_from_settings(_Settings(settings, params))
+        pool = getattr(client, "connection_pool", None)
+        if pool is not None:
+            pool.connection_class(**pool.connection_kwargs)  # names of REDIS_PARAMS that it does not know
     except (ValueError, TypeError, ImportError, AttributeError, NameError) as error:
-        raise DataError(f"{server_name(settings)}: cannot be used ({_one_line(error)})") from error
+        # the client's words may quote parts of a password, when it is not escaped
+        why = f"; write {FORM}" if place == _NO_ADDRESS else f" ({_one_line(error)})"
+        raise DataError(f"{place}: cannot be used{why}") from error
     return client
 
 
@@ -80,10 +97,12 @@ def server_name(settings: SettingsLike) -> str:
         return f"redis://{settings.get('REDIS_HOST') or 'localhost'}:{settings.get('REDIS_PORT') or 6379}"
     try:
         parts = urlsplit(str(url))
-        place = parts.netloc.rpartition("@")[2]
+        _ = parts.port  # raises ValueError if it is no number: then it may be part of a password
     except ValueError:
-        return "REDIS_URL"
-    return f"{parts.scheme}://{place}{parts.path}" if parts.scheme else "REDIS_URL"
+        return _NO_ADDRESS
+    if parts.scheme not in _SCHEMES or "@" in f"{parts.path}{parts.query}{parts.fragment}":
+        return _NO_ADDRESS
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
 class Script:
@@ -146,6 +165,8 @@ def readable_errors(place: str) -> Iterator[None]:
         raise DataUnavailable(f"{place}: no answer in time") from error
     except (redis.exceptions.ConnectionError, OSError) as error:
         raise DataUnavailable(f"{place}: cannot be reached ({_cause(error)})") from error
+    except redis.exceptions.RedisClusterException as error:  # no RedisError: none of its nodes answers
+        raise DataUnavailable(f"{place}: the cluster cannot be reached ({_one_line(error)})") from error
     except redis.exceptions.OutOfMemoryError as error:
         raise DataFull(f"{place}: the server's memory is full (maxmemory)") from error
     except redis.exceptions.ReadOnlyError as error:

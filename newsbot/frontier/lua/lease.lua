@@ -11,28 +11,30 @@ local horizon, limit, ttl = horizon_of(ARGV[2]), tonumber(ARGV[3]), tonumber(ARG
 local holder = ARGV[6] .. ARGV[5]
 local PAGE = 64
 
--- The best entries of a host that are due: count of them after the first skip ones.
+-- The best entries of a host that are due: count of them after the first skip ones. What is later is ready
+-- for another worker only; it may be very many, so that the rest of its priority is passed over at once.
 local function best(name, wanted, skip)
-  local found, offset = {}, 0
+  local found, from, page = {}, '[' .. name .. '\0', wanted + skip
   while true do
-    local members = redis.call('ZRANGEBYLEX', KEYS[3], '[' .. name .. '\0', '(' .. name .. '\1',
-      'LIMIT', offset, wanted + skip)
+    local members = redis.call('ZRANGEBYLEX', KEYS[3], from, '(' .. name .. '\1', 'LIMIT', 0, page)
+    local behind
     for _, member in ipairs(members) do
-      if unsorted(member:sub(-32, -25)) <= horizon then -- what is later is ready for another worker only
-        if skip > 0 then
-          skip = skip - 1
-        else
-          found[#found + 1] = member:sub(-16)
-          if #found == wanted then
-            return found
-          end
+      if unsorted(member:sub(-32, -25)) > horizon then
+        behind = member:sub(1, -33) .. '\255\255' -- no due time sorts behind this
+        break
+      elseif skip > 0 then
+        skip = skip - 1
+      else
+        found[#found + 1] = member:sub(-16)
+        if #found == wanted then
+          return found
         end
       end
     end
-    if #members == 0 then
+    if not behind and #members < page then
       return found
     end
-    offset = offset + #members
+    from = '(' .. (behind or members[#members])
   end
 end
 
