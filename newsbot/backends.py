@@ -97,12 +97,13 @@ def open_index(settings: SettingsLike) -> NearIndex:
 
 
 def ignored_settings(settings: SettingsLike) -> list[str]:
-    """Return the settings of scrapy-redis's scheduler that are set and mean something else here, or nothing.
+    """Return the settings of scrapy-redis that are set and mean something else here, or nothing.
 
     Nothing queued is ever thrown away, what is queued is JSON, and the frontier tells what is known.
+    Without REDIS_URL the crawl is in the data file, whatever host is named.
     """
     if not settings.get("REDIS_URL"):
-        return []
+        return [name for name in ("REDIS_HOST", "REDIS_PORT") if settings.get(name)]
     ignored = [name for name in _OF_THEIR_SCHEDULER if settings.get(name)]
     persist = settings.get("SCHEDULER_PERSIST")
     if persist is not None and str(persist).lower() in ("", "0", "false"):

@@ -170,6 +170,7 @@ def test_the_egg_for_scrapyd_carries_the_rules(tmp_path):
 def test_settings_of_scrapy_redis_that_mean_nothing_here_are_named():
     told = backends.ignored_settings
     assert told({"SCHEDULER_PERSIST": False}) == [], "without Redis nobody expects anything of it"
+    assert told({"REDIS_HOST": "127.0.0.1"}) == ["REDIS_HOST"], "who has moved here would crawl into a file"
     redis = {"REDIS_URL": "redis://127.0.0.1/"}
     assert told(redis | {"SCHEDULER_PERSIST": True}) == []
     assert told(redis | {"SCHEDULER_PERSIST": False, "SCHEDULER_FLUSH_ON_START": True}) == [
