@@ -2,8 +2,8 @@
 
 Rates are lognormal. Each feed has its day and its week: an hour at which it is busiest (newsrooms of several
 time zones), a depth of its night, quieter weekends. Some release their items in batches. Now and then there
-is news: a burst in which a feed publishes several times as much for an hour or two. Times are seconds from 0, a
-midnight.
+is news: a burst in which a feed publishes several times as much for an hour or two. Times are seconds from 0,
+a midnight.
 """
 
 from __future__ import annotations
