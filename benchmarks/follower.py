@@ -46,6 +46,11 @@ class NothingKept:
         """Know nothing."""
         return iter(())
 
+    def due_pages(self, *, after: float, until: float) -> Iterator[PageRecord]:
+        """Know nothing."""
+        del after, until
+        return iter(())
+
     def sources(self, source: str | None = None) -> list[SourceRecord]:
         """Know nothing."""
         del source

@@ -11,7 +11,7 @@ from datetime import datetime
 from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 from weakref import WeakKeyDictionary
 
 from scrapy.crawler import Crawler
@@ -72,6 +72,8 @@ class CrawlState:
         """Domains for which a feed or sitemap is known."""
         self.refill: Refill | None = None
         """For a frontier that keeps only what is due soon."""
+        self.hub_offers: dict[str, dict[str, Any]] | None = None
+        """Hubs that pages name, see :mod:`newsbot.hubs`; None: not read yet."""
         self.list_trials = ListTrials()
         self.books = SiteBooks()
         self.witnesses: dict[str, str] = {}

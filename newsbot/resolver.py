@@ -6,7 +6,6 @@ the address that was checked is the one that is connected to. A proxy's own name
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 from urllib.request import getproxies
@@ -17,29 +16,11 @@ from twisted.internet.base import ReactorBase
 from twisted.internet.defer import Deferred
 from twisted.internet.error import DNSLookupError
 
+from newsbot.publichosts import is_public
+
 MAX_REFUSED = 10_000
 refused: set[str] = set()
 """Names that were refused; Twisted reports them like names that do not exist."""
-
-
-def is_public(address: str) -> bool:
-    """Return True for an IP address that is globally reachable (IANA special-purpose registries).
-
-    IPv4-mapped, 6to4 and NAT64 addresses are judged by the IPv4 address inside. ``ValueError`` if
-    ``address`` is no IP address.
-    """
-    ip = ipaddress.ip_address(address)
-    if isinstance(ip, ipaddress.IPv6Address):
-        inner = ip.ipv4_mapped or ip.sixtofour or _nat64(ip)
-        if inner is not None:
-            ip = inner
-    return ip.is_global and not ip.is_multicast
-
-
-def _nat64(ip: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
-    if ip in ipaddress.ip_network("64:ff9b::/96"):
-        return ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
-    return None
 
 
 class GuardedResolver(CachingThreadedResolver):

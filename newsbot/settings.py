@@ -50,6 +50,12 @@ NEWSBOT_RETRY_SCALE = float(os.environ.get("NEWSBOT_RETRY_SCALE", "1"))
 NEWSBOT_PATIENCE = 120.0
 NEWSBOT_MAX_AGE_DAYS = 30
 
+# --- being told of changes (scrapy serve)
+NEWSBOT_PUBLIC_URL = os.environ.get("NEWSBOT_PUBLIC_URL", "")
+NEWSBOT_SENSOR_SECRET = os.environ.get("NEWSBOT_SENSOR_SECRET", "")
+NEWSBOT_PUSH_PER_HOST = 600
+NEWSBOT_PUSH_PER_SENDER = 1200
+
 DOWNLOADER_MIDDLEWARES = {
     "scrapy.downloadermiddlewares.offsite.OffsiteMiddleware": None,  # judged before a link is queued
     "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,

@@ -10,8 +10,9 @@ from scrapy.resolver import dnscache
 
 from newsbot import resolver
 from newsbot.causes import Ignored
-from newsbot.middlewares.addresses import AddressGuardMiddleware, is_local
-from newsbot.resolver import GuardedResolver, is_public
+from newsbot.middlewares.addresses import AddressGuardMiddleware
+from newsbot.publichosts import is_local, is_public
+from newsbot.resolver import GuardedResolver
 from tests.crawls import article_html, feed_xml
 
 HOST = "http://news.test"

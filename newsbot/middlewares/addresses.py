@@ -12,10 +12,8 @@ from scrapy.crawler import Crawler
 from scrapy.http import Request
 
 from newsbot.causes import Ignored
-from newsbot.resolver import is_public
+from newsbot.publichosts import is_local
 from newsbot.urls import canonicalize
-
-LOCAL_NAMES = ("localhost", ".localhost", ".local", ".internal", ".lan", ".home.arpa")
 
 
 class AddressGuardMiddleware:
@@ -37,13 +35,3 @@ class AddressGuardMiddleware:
             raise Ignored("bad_url", str(error)) from error
         if not self.allow_private and is_local(host):
             raise Ignored("private_address", f"{host} is no public address (setting NEWSBOT_ALLOW_PRIVATE)")
-
-
-def is_local(host: str) -> bool:
-    """Return True for an IP address that is not public and for names that are local by convention."""
-    if host == "localhost" or host.endswith(LOCAL_NAMES):
-        return True
-    try:
-        return not is_public(host.strip("[]"))
-    except ValueError:
-        return False

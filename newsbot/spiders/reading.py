@@ -22,8 +22,10 @@ from newsbot.discovery.sections import find_links
 from newsbot.discovery.sitemaps import Sitemap, parse_sitemap
 from newsbot.errors import NotAnArticle
 from newsbot.extraction import parse_html, read_page
+from newsbot.hubs import offer_hubs
 from newsbot.intake import follows
 from newsbot.items import Article, Kind, Link, Where
+from newsbot.push.discovery import hubs_in
 from newsbot.recrawl.planning import LONGEST_SOURCE_REST
 from newsbot.urls import canonicalize, fingerprint
 from newsbot.visit import Found, Visit
@@ -97,6 +99,8 @@ def _read_feed(state: CrawlState, response: Response, visit: Visit) -> Iterator[
     if feed.problems:
         state.count("feeds/problems", len(feed.problems))
         visit.note(state.clock(), "feed_problems", problems=feed.problems[:5])
+    hubs = [hub.url for hub in feed.hubs if hub.protocol == "websub"]
+    offer_hubs(state, response, visit, hubs, feed.self_url)
     yield Found(links=tuple(feed.links), referrer=response.url, depth=visit.lease.entry.depth + 1)
 
 
@@ -159,6 +163,7 @@ def _read_section(state: CrawlState, response: Response, visit: Visit) -> Iterat
     if visit.data.get("where") in (Where.SEED, Where.ARGUMENT) and not visit.rule.has_sources:
         named = (*find_sources(tree, response.url), *find_sections(tree, response.url, visit.rule))
         yield Found(links=named, referrer=response.url, depth=1)
+    offer_hubs(state, response, visit, *hubs_in(tree, response.url))
     yield _links(state, tree, response, visit)
 
 

@@ -1,0 +1,65 @@
+"""A text as Redis keeps it: time, size, packed signature, source and id, in some 130 bytes.
+
+Lua reads the time (the first four bytes) and the id (from byte 73 on, see lib.lua), nothing else.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+
+from newsbot.dedup.minhash import Signature
+from newsbot.dedup.redis.shortening import lengthen, shorten
+
+_HEAD = struct.Struct(">IH64sBB")  # time, shingles, signature, place and length of the source in the id
+_LENGTH = struct.Struct(">H")
+_ELSEWHERE = 0xFF  # the source is no part of the id: its length and itself stand before the id
+_MAX_TIME = 2**32 - 1
+_MAX_SHINGLES = 2**16 - 1
+_MAX_SOURCE = 2**16 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A kept text."""
+
+    doc_id: str
+    source: str
+    packed: bytes
+    """Its signature, 128 values of 4 bits."""
+    shingles: int
+    """How many distinct shingles the text has, up to 65,535."""
+    at: int
+    """When it came, POSIX seconds."""
+
+
+def pack(doc_id: str, short: bytes, source: str, signature: Signature, at: int) -> bytes:
+    """Return the record of a text; ``short`` is its id, shortened.
+
+    The source costs two bytes where the id holds it, as URLs do.
+    """
+    shingles = min(signature.shingles, _MAX_SHINGLES)
+    place = doc_id.find(source) if source else -1
+    inside = 0 <= place < _ELSEWHERE and len(source) <= 0xFF
+    if inside:
+        return _HEAD.pack(at, shingles, signature.packed(), place, len(source)) + short
+    head = _HEAD.pack(at, shingles, signature.packed(), _ELSEWHERE, 0)
+    name = shorten(source)[:_MAX_SOURCE]
+    return b"".join((head, _LENGTH.pack(len(name)), name, short))
+
+
+def unpack(raw: bytes) -> Record:
+    """Read a record."""
+    at, shingles, packed, place, length = _HEAD.unpack_from(raw)
+    rest = raw[_HEAD.size :]
+    if place != _ELSEWHERE:
+        doc_id = lengthen(rest)
+        return Record(doc_id, doc_id[place : place + length], packed, shingles, at)
+    (length,) = _LENGTH.unpack_from(rest)
+    name, rest = rest[_LENGTH.size : _LENGTH.size + length], rest[_LENGTH.size + length :]
+    return Record(lengthen(rest), lengthen(name), packed, shingles, at)
+
+
+def seconds(at: float) -> int:
+    """Return a moment in whole seconds, as far as a record can say it. Raises ``ValueError`` for NaN."""
+    return int(min(max(at, 0.0), float(_MAX_TIME)))

@@ -1,0 +1,51 @@
+"""How many fetches notices may cause: a token bucket for each host (and one for each that sends).
+
+A bucket holds ``burst`` tokens and gains ``per_hour``; each accepted notice takes one. What trust a
+notifier has (:mod:`newsbot.push.trust`) scales what its notices may take.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+
+from newsbot.clock import Clock
+
+MAX_BUCKETS = 50_000
+"""Hosts that are remembered; the one unused for longest is forgotten, and begins with a full bucket."""
+
+
+@dataclass(slots=True)
+class _Bucket:
+    tokens: float
+    at: float
+
+
+class Budget:
+    """Token buckets by key."""
+
+    def __init__(self, per_hour: float, burst: float, clock: Clock) -> None:
+        self._rate = per_hour / 3600
+        self._burst = burst
+        self._clock = clock
+        self._buckets: OrderedDict[str, _Bucket] = OrderedDict()
+
+    def take(self, key: str, share: float = 1.0) -> bool:
+        """Take a token of ``key``; False if there is none.
+
+        ``share`` (0 to 1): a notifier of little trust pays ``1 / share`` tokens, and nothing with share 0.
+        """
+        if share <= 0:
+            return False
+        now = self._clock()
+        bucket = self._buckets.pop(key, None) or _Bucket(self._burst, now)
+        bucket.tokens = min(self._burst, bucket.tokens + (now - bucket.at) * self._rate)
+        bucket.at = now
+        self._buckets[key] = bucket
+        if len(self._buckets) > MAX_BUCKETS:
+            self._buckets.popitem(last=False)
+        price = min(1 / share, self._burst)  # a full bucket always pays for one
+        if bucket.tokens < price:
+            return False
+        bucket.tokens -= price
+        return True

@@ -1,0 +1,92 @@
+"""IndexNow (https://www.indexnow.org/documentation): a site tells which addresses changed.
+
+``GET /indexnow?url=…&key=…`` tells one address, a POST of ``{"host", "key", "keyLocation"?, "urlList"}`` up
+to 10,000. A key proves something only if the key file is on the host whose addresses are told.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from newsbot.urls import canonicalize, host_key
+
+MAX_URLS = 10_000
+MAX_KEY_FILE = 4096
+_KEY = re.compile(r"[A-Za-z0-9-]{8,128}")
+
+
+class BadNotice(ValueError):
+    """What was sent is no IndexNow notice; the text says why."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notice:
+    """What a site tells."""
+
+    host: str
+    key: str
+    key_location: str
+    """Where the key file must lie: on the same host, and above all addresses that are told."""
+    urls: tuple[str, ...]
+
+
+def of_query(query: Mapping[str, str]) -> Notice:
+    """Read the notice of a GET. Raises :class:`BadNotice`."""
+    url = query.get("url", "")
+    return _notice(_host_of(url), query.get("key", ""), query.get("keyLocation"), [url])
+
+
+def of_json(body: bytes) -> Notice:
+    """Read the notice of a POST. Raises :class:`BadNotice`."""
+    try:
+        document: Any = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise BadNotice("the body is no JSON") from error
+    if not isinstance(document, dict):
+        raise BadNotice("the body is no JSON object")
+    urls = document.get("urlList")
+    if not isinstance(urls, list) or not urls or not all(isinstance(url, str) for url in urls):
+        raise BadNotice("urlList is no list of addresses")
+    if len(urls) > MAX_URLS:
+        raise BadNotice(f"urlList has {len(urls)} addresses, at most {MAX_URLS} are allowed")
+    host, key, location = (document.get(name) for name in ("host", "key", "keyLocation"))
+    if not isinstance(host, str) or not isinstance(key, str) or not isinstance(location, str | None):
+        raise BadNotice("host, key and keyLocation must be texts")
+    return _notice(_host_of(f"http://{host}/"), key, location, urls)
+
+
+def is_key_file(body: bytes, key: str) -> bool:
+    """Return True if a key file's content is the key (UTF-8; blanks around it do no harm)."""
+    return body[:MAX_KEY_FILE].decode("utf-8-sig", "replace").strip() == key
+
+
+def _notice(host: str, key: str, location: str | None, urls: list[str]) -> Notice:
+    if not _KEY.fullmatch(key):
+        raise BadNotice("the key must have 8 to 128 letters, digits and dashes")
+    place = location or f"{_scheme(urls[0])}://{host}/{key}.txt"
+    if _host_of(place) != host:
+        raise BadNotice(f"keyLocation is not on {host}")
+    folder = urlsplit(canonicalize(place)).path.rpartition("/")[0] + "/"
+    for url in urls:
+        if _host_of(url) != host:
+            raise BadNotice(f"{url[:200]} is not on {host}")
+        if not (urlsplit(canonicalize(url)).path or "/").startswith(folder):
+            raise BadNotice(f"{url[:200]} is not below the folder of the key file")
+    return Notice(host=host, key=key, key_location=place, urls=tuple(urls))
+
+
+def _scheme(url: str) -> str:
+    return "http" if url.startswith("http:") else "https"
+
+
+def _host_of(url: str) -> str:
+    try:
+        canonicalize(url)
+        return host_key(url)
+    except ValueError as error:
+        raise BadNotice(f"{url[:200]!r} is no address of a page") from error

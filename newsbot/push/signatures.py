@@ -1,0 +1,55 @@
+"""Signatures of notices, compared in constant time.
+
+A hub signs what it sends with HMAC (WebSub, section 8: ``X-Hub-Signature: method=hex``). A sensor of ours
+signs the moment and the body: ``X-Newsbot-Signature: t=<POSIX seconds>,sha256=<hex>`` over ``<t>.<body>``,
+so that a notice that somebody recorded is of no use later.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+
+STRENGTHS = ("sha1", "sha256", "sha384", "sha512")
+"""Methods of WebSub, the weakest first."""
+TOLERANCE = 300.0
+"""Seconds by which the clocks of a sensor and of ours may differ."""
+
+_HUB = re.compile(r"(sha1|sha256|sha384|sha512)=([0-9a-fA-F]{40,128})")
+_NOTICE = re.compile(r"t=([0-9]{1,12}),sha256=([0-9a-fA-F]{64})")
+
+
+def sign(method: str, secret: bytes, body: bytes) -> str:
+    """Return the hexadecimal HMAC (RFC 2104) of ``body``; ``method`` is one of STRENGTHS."""
+    return hmac.new(secret, body, getattr(hashlib, method)).hexdigest()
+
+
+def hub_method(header: str, secret: str, body: bytes, *, at_least: str = STRENGTHS[0]) -> str | None:
+    """Return the method by which a hub's header proves ``body``, or None if it does not.
+
+    A method weaker than ``at_least`` proves nothing: who has seen a better one of a hub asks for it.
+    """
+    found = _HUB.fullmatch(header.strip())
+    if found is None or STRENGTHS.index(found[1]) < STRENGTHS.index(at_least):
+        return None
+    right = hmac.compare_digest(sign(found[1], secret.encode(), body), found[2].lower())
+    return found[1] if right else None
+
+
+def notice_header(secret: str, body: bytes, now: float) -> str:
+    """Return the value of ``X-Newsbot-Signature`` for a notice that is sent at ``now`` (POSIX seconds)."""
+    moment = str(int(now))
+    return f"t={moment},sha256={sign('sha256', secret.encode(), _dated(moment, body))}"
+
+
+def is_notice(header: str, secret: str, body: bytes, now: float) -> bool:
+    """Return True if who knows ``secret`` sent ``body`` within TOLERANCE of ``now``."""
+    found = _NOTICE.fullmatch(header.strip())
+    if found is None or abs(now - int(found[1])) > TOLERANCE:
+        return False
+    return hmac.compare_digest(sign("sha256", secret.encode(), _dated(found[1], body)), found[2].lower())
+
+
+def _dated(moment: str, body: bytes) -> bytes:
+    return moment.encode() + b"." + body

@@ -1,0 +1,164 @@
+"""A WebSub subscriber's side of one subscription (W3C Recommendation, 23 January 2018), without network.
+
+The states: ``wanted`` (nothing was sent yet), ``pending`` (asked the hub, it has not verified), ``verified``,
+``denied``, ``leaving`` (asked the hub to end it). Each subscription has a callback of its own that nobody can
+guess, so that a hub, or somebody else, knows no other one by it.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
+
+from newsbot.push.signatures import STRENGTHS, hub_method
+
+LEASE = 10 * 86400
+"""Seconds that we ask for; the hub decides."""
+SHORTEST, LONGEST = 60.0, 30 * 86400.0
+"""Bounds of a lease that is believed."""
+PATIENCE = 3600.0
+"""Seconds in which a hub may verify what we asked for."""
+AFTER_DENIAL = 7 * 86400.0
+MAX_PAUSE = 86400.0
+
+State = Literal["wanted", "pending", "verified", "denied", "leaving"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subscription:
+    """One topic at one hub. Times are POSIX seconds."""
+
+    token: str
+    """The unguessable part of the callback's address."""
+    topic: str
+    hub: str
+    secret: str
+    page: str
+    """The source that we fetch when the hub tells of a change: the feed as the rules name it."""
+    state: State = "wanted"
+    asked: float = 0.0
+    """When the hub was asked last."""
+    tries: int = 0
+    """Attempts since it last verified."""
+    until: float = 0.0
+    """When the lease ends."""
+    renew_at: float = 0.0
+    """When the hub is to be asked next."""
+    method: str = STRENGTHS[0]
+    """The best signature that this hub has shown: a weaker one proves nothing any more."""
+    reason: str = ""
+    """What the hub said when it denied, or why asking failed."""
+
+    @property
+    def is_live(self) -> bool:
+        """True while the hub may send something: also when it is being renewed."""
+        return self.state == "verified" or (self.state == "pending" and self.until > 0)
+
+    def as_note(self) -> dict[str, Any]:
+        """Return what :meth:`of_note` reads."""
+        return asdict(self)
+
+    @classmethod
+    def of_note(cls, note: Mapping[str, Any]) -> Subscription:
+        """Return the subscription that a note keeps."""
+        return cls(**note)
+
+
+def subscribe(topic: str, hub: str, page: str) -> Subscription:
+    """Return a new subscription, with a token and a secret of 32 random bytes."""
+    return Subscription(
+        token=secrets.token_urlsafe(32), topic=topic, hub=hub, secret=secrets.token_urlsafe(32), page=page
+    )
+
+
+def request_of(subscription: Subscription, callback: str) -> dict[str, str]:
+    """Return the form to POST to the hub (section 5.1)."""
+    leaving = subscription.state == "leaving"
+    form = {
+        "hub.callback": callback,
+        "hub.mode": "unsubscribe" if leaving else "subscribe",
+        "hub.topic": subscription.topic,
+    }
+    if not leaving:
+        form |= {"hub.lease_seconds": str(LEASE), "hub.secret": subscription.secret}
+    return form
+
+
+def was_asked(subscription: Subscription, now: float, fault: str = "") -> Subscription:
+    """Return the subscription after the hub was asked; ``fault``: why it did not take the request.
+
+    Without an answer it is asked again after 1, 2, 4 … minutes, at most a day.
+    """
+    tries = subscription.tries + 1
+    pause = min(60.0 * 2.0 ** min(tries - 1, 20), MAX_PAUSE) if fault else PATIENCE
+    state: State = "pending" if subscription.state != "leaving" and not fault else subscription.state
+    return replace(
+        subscription, state=state, asked=now, tries=tries, renew_at=now + pause, reason=fault[:300]
+    )
+
+
+def verify_intent(
+    subscription: Subscription, query: Mapping[str, str], now: float, spread: float
+) -> tuple[Subscription, str | None]:
+    """Return the subscription after a verification request, and what to echo; None: answer 404.
+
+    Only what we asked for is confirmed (section 5.3): the same topic, and a request of ours that is pending.
+    ``spread`` (0 to 1) is a random number: renewals are not all due at the same moment.
+    """
+    mode, challenge = query.get("hub.mode"), query.get("hub.challenge")
+    if query.get("hub.topic") != subscription.topic or not challenge:
+        return subscription, None
+    if mode == "unsubscribe":
+        if subscription.state != "leaving":
+            return subscription, None
+        return replace(subscription, until=0.0, renew_at=0.0), challenge
+    lease = _lease_of(query.get("hub.lease_seconds", ""))
+    if mode != "subscribe" or subscription.state != "pending" or lease is None:
+        return subscription, None
+    confirmed = replace(
+        subscription,
+        state="verified",
+        tries=0,
+        until=now + lease,
+        renew_at=now + lease * (0.8 + 0.1 * spread),
+        reason="",
+    )
+    return confirmed, challenge
+
+
+def _lease_of(text: str) -> float | None:
+    if not text.isascii() or not text.isdigit() or len(text) > 12 or int(text) <= 0:
+        return None
+    return min(max(float(text), SHORTEST), LONGEST)
+
+
+def deny(subscription: Subscription, query: Mapping[str, str], now: float) -> Subscription:
+    """Return the subscription after the hub denied or ended it (section 5.2).
+
+    Another topic changes nothing.
+    """
+    if query.get("hub.topic") != subscription.topic:
+        return subscription
+    reason = query.get("hub.reason", "")[:300]
+    return replace(subscription, state="denied", until=0.0, renew_at=now + AFTER_DENIAL, reason=reason)
+
+
+def is_genuine(
+    subscription: Subscription, header: str | None, body: bytes, now: float
+) -> tuple[Subscription, bool]:
+    """Return the subscription with the best method seen, and whether the hub sent ``body`` (section 8)."""
+    if not subscription.is_live or subscription.until < now or header is None:
+        return subscription, False
+    method = hub_method(header, subscription.secret, body, at_least=subscription.method)
+    if method is None:
+        return subscription, False
+    return replace(subscription, method=method), True
+
+
+def end_of_lease(subscription: Subscription, now: float) -> Subscription:
+    """Return the subscription with a lease that has ended taken from it."""
+    if 0 < subscription.until < now:
+        return replace(subscription, state="wanted", until=0.0, renew_at=now)
+    return subscription

@@ -1,0 +1,67 @@
+"""The sensor as ASGI middleware (https://asgi.readthedocs.io/en/latest/specs/www.html)."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+from newsbot.sensor.fingerprints import MAX_PAGE
+from newsbot.sensor.notices import Notifier
+from newsbot.sensor.watching import Watch
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+Application = Callable[[Message, Receive, Send], Awaitable[None]]
+
+
+class Sensor:
+    """Wraps ``app``; ``url``, ``secret``, ``site``: see :class:`newsbot.sensor.notices.Notifier`."""
+
+    def __init__(self, app: Application, url: str, secret: str, site: str) -> None:
+        self._app = app
+        self.watch = Watch(Notifier(url, secret, site))
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        """Answer as the application does."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        answer = _Answer(self.watch, scope)
+
+        async def pass_on(message: Message) -> None:
+            await send(message)
+            answer.see(message)
+
+        await self._app(scope, receive, pass_on)
+
+
+class _Answer:
+    def __init__(self, watch: Watch, scope: Message) -> None:
+        self._watch = watch
+        self._scope = scope
+        self._headers: dict[str, str] = {}
+        self._pieces: list[bytes] | None = None
+        self._size = 0
+
+    def see(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            pairs = message.get("headers", ())
+            self._headers = {name.decode("latin-1").lower(): text.decode("latin-1") for name, text in pairs}
+            signed_in = any(name.lower() == b"authorization" for name, _ in self._scope.get("headers", ()))
+            method, status = self._scope["method"], message["status"]
+            if self._watch.wants(method, status, self._headers, signed_in=signed_in):
+                self._pieces = []
+        elif message["type"] == "http.response.body" and self._pieces is not None:
+            if self._size < MAX_PAGE:
+                self._pieces.append(bytes(message.get("body", b"")))
+                self._size += len(self._pieces[-1])
+            if not message.get("more_body"):
+                self._watch.look(self._path(), self._headers, b"".join(self._pieces))
+                self._pieces = None
+
+    def _path(self) -> str:
+        raw = self._scope.get("raw_path") or self._scope["path"].encode()
+        query = self._scope.get("query_string", b"")
+        text = bytes(raw).decode("latin-1").partition("?")[0]
+        return f"{text}?{query.decode('latin-1')}" if query else text

@@ -1,0 +1,68 @@
+"""The hash of what a page says, which stays the same while only its frame changes.
+
+Counters, advertisements and dates in menus change with every answer; an article's text does not.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from html.parser import HTMLParser
+
+MAX_PAGE = 2 * 2**20
+"""Bytes of a page that are looked at; the rest changes nothing."""
+_SKIPPED = frozenset({"script", "style", "noscript", "template", "nav", "header", "footer", "aside", "form"})
+_VOID = frozenset(
+    {"br", "img", "input", "link", "meta", "hr", "wbr", "source", "track", "area", "base", "col", "embed"}
+)
+_BLOCKS = frozenset({"p", "h1", "h2", "h3", "li", "blockquote", "pre", "td", "figcaption", "title"})
+_MIN_WORDS = 4
+_WORD = re.compile(r"\w+")
+
+
+class _Text(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.lines: list[str] = []
+        self._skipped = 0
+        self._pieces: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:  # noqa: ARG002  (HTMLParser)
+        if tag in _SKIPPED:
+            self._skipped += 1
+        elif tag in _BLOCKS or tag == "div":
+            self.end_line()
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in _SKIPPED and tag not in _VOID:
+            self._skipped = max(0, self._skipped - 1)
+        elif tag in _BLOCKS or tag == "div":
+            self.end_line()
+
+    def handle_data(self, data: str) -> None:
+        if not self._skipped:
+            self._pieces.append(data)
+
+    def end_line(self) -> None:
+        words = _WORD.findall("".join(self._pieces).casefold())
+        self._pieces = []
+        if len(words) >= _MIN_WORDS:
+            self.lines.append(" ".join(words))
+
+
+def main_text_hash(page: bytes, charset: str = "utf-8") -> str | None:
+    """Return the hash of a page's running text, or None if it has none.
+
+    Lines of fewer than four words (menus, counters, buttons) are left out.
+    """
+    parser = _Text()
+    try:
+        text = page[:MAX_PAGE].decode(charset, "replace")
+    except LookupError:
+        text = page[:MAX_PAGE].decode("utf-8", "replace")
+    parser.feed(text)
+    parser.close()
+    parser.end_line()
+    if not parser.lines:
+        return None
+    return hashlib.blake2b("\n".join(parser.lines).encode(), digest_size=12).hexdigest()

@@ -1,0 +1,77 @@
+"""The sensor as WSGI middleware (PEP 3333)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+from urllib.parse import quote
+
+from newsbot.sensor.fingerprints import MAX_PAGE
+from newsbot.sensor.notices import Notifier
+from newsbot.sensor.watching import Watch
+
+Environ = dict[str, Any]
+Application = Callable[[Environ, Callable[..., Any]], Iterable[bytes]]
+
+
+class Sensor:
+    """Wraps ``app``; ``url``, ``secret``, ``site``: see :class:`newsbot.sensor.notices.Notifier`."""
+
+    def __init__(self, app: Application, url: str, secret: str, site: str) -> None:
+        self._app = app
+        self.watch = Watch(Notifier(url, secret, site))
+
+    def __call__(self, environ: Environ, start_response: Callable[..., Any]) -> Iterable[bytes]:
+        """Answer as the application does."""
+        seen: dict[str, Any] = {}
+
+        def start(status: str, headers: list[tuple[str, str]], *fault: Any) -> Any:
+            named = {name.lower(): text for name, text in headers}
+            seen.update(status=int(status[:3]), headers=named)
+            return start_response(status, headers, *fault)
+
+        answer = self._app(environ, start)
+        if environ.get("REQUEST_METHOD") != "GET":
+            return answer
+        return _Seen(self.watch, environ, seen, answer)
+
+
+class _Seen:
+    """The application's answer, piece by piece; looked at when the server closes it, if it is whole."""
+
+    def __init__(self, watch: Watch, environ: Environ, seen: dict[str, Any], answer: Iterable[bytes]) -> None:
+        self._watch = watch
+        self._environ = environ
+        self._seen = seen
+        self._answer = answer
+        self._pieces: list[bytes] = []
+        self._size = 0
+        self._whole = False
+
+    def __iter__(self) -> Iterator[bytes]:
+        for piece in self._answer:
+            if self._size < MAX_PAGE:
+                self._pieces.append(piece)
+                self._size += len(piece)
+            yield piece
+        self._whole = True
+
+    def close(self) -> None:
+        """Close the application's answer, as the server asks; then look."""
+        close = getattr(self._answer, "close", None)
+        if close is not None:
+            close()
+        if not self._whole or "status" not in self._seen:
+            return
+        headers, environ = self._seen["headers"], self._environ
+        signed_in = "HTTP_AUTHORIZATION" in environ
+        if self._watch.wants("GET", self._seen["status"], headers, signed_in=signed_in):
+            self._watch.look(_path(environ), headers, b"".join(self._pieces))
+        self._whole = False
+
+
+def _path(environ: Environ) -> str:
+    path = (environ.get("SCRIPT_NAME", "") + environ.get("PATH_INFO", "")).encode("latin-1")
+    query = environ.get("QUERY_STRING", "")
+    quoted = quote(path, safe="/:@!$&'()*+,;=~-._") or "/"
+    return f"{quoted}?{query}" if query else quoted

@@ -1,0 +1,1 @@
+"""What ``scrapy serve`` serves, on aiohttp (which Scrapy brings along)."""

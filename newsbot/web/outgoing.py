@@ -1,0 +1,154 @@
+"""Requests that notices cause: to hubs, and for key files. None goes to a private address.
+
+The address is judged where a name is resolved, and the connection goes to that very address: a name that
+leads elsewhere a moment later (DNS rebinding) wins nothing. Each hop of a redirect is judged anew.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import socket
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from urllib.parse import urljoin, urlsplit
+
+from aiohttp import ClientError, ClientSession, ClientTimeout, DummyCookieJar, TCPConnector
+from aiohttp.abc import AbstractResolver, ResolveResult
+from multidict import CIMultiDictProxy
+
+from newsbot import publichosts
+from newsbot.urls import canonicalize
+
+MAX_BODY = 2**20
+MAX_HOPS = 5
+PATIENCE = 10.0
+"""Seconds for a whole answer."""
+
+Lookup = Callable[[str, int], Sequence[str]]
+
+
+class OutgoingError(Exception):
+    """No answer could be had; the text says why, in one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came back; ``url`` is where the last hop led."""
+
+    url: str
+    status: int
+    headers: CIMultiDictProxy[str]
+    body: bytes
+
+
+def look_up(name: str, port: int) -> list[str]:
+    """Return the IP addresses of a name. Raises ``OSError``."""
+    found = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+
+
+class GuardedResolver(AbstractResolver):
+    """Resolves names to public addresses only."""
+
+    def __init__(self, lookup: Lookup) -> None:
+        self._lookup = lookup
+
+    async def resolve(
+        self,
+        host: str,
+        port: int = 0,
+        family: socket.AddressFamily = socket.AF_INET,  # noqa: ARG002  (aiohttp gives it; all families will do)
+    ) -> list[ResolveResult]:
+        """Return the addresses to connect to. Raises ``OSError`` if one of them is private."""
+        addresses = await asyncio.to_thread(self._lookup, host, port)
+        private = [address for address in addresses if not publichosts.is_public(address)]
+        if private:
+            raise OSError(errno.EACCES, f"{host} leads to the private address {private[0]}")
+        return [
+            ResolveResult(
+                hostname=host,
+                host=address,
+                port=port,
+                family=socket.AF_INET6 if ":" in address else socket.AF_INET,
+                proto=0,
+                flags=socket.AI_NUMERICHOST,
+            )
+            for address in addresses
+        ]
+
+    async def close(self) -> None:
+        """Nothing to release."""
+
+
+class Outgoing:
+    """An HTTP client with the guard; ``allow_private`` (NEWSBOT_ALLOW_PRIVATE) switches it off."""
+
+    def __init__(self, user_agent: str, *, allow_private: bool = False, lookup: Lookup = look_up) -> None:
+        self._allow_private = allow_private
+        resolver = None if allow_private else GuardedResolver(lookup)
+        self._session = ClientSession(
+            connector=TCPConnector(resolver=resolver, use_dns_cache=False, limit=20),
+            timeout=ClientTimeout(total=PATIENCE),
+            headers={"User-Agent": user_agent},
+            cookie_jar=DummyCookieJar(),
+            trust_env=False,
+        )
+
+    async def __aenter__(self) -> Outgoing:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._session.close()
+
+    async def get(self, url: str) -> Answer:
+        """Fetch ``url``, through redirects. Raises :class:`OutgoingError`."""
+        return await self._ask("GET", url, None)
+
+    async def post(self, url: str, form: Mapping[str, str] | bytes, kind: str = "") -> Answer:
+        """Send a form, or bytes of the media type ``kind``. Raises :class:`OutgoingError`."""
+        return await self._ask("POST", url, form, {"Content-Type": kind} if kind else None)
+
+    async def _ask(
+        self,
+        method: str,
+        url: str,
+        data: Mapping[str, str] | bytes | None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Answer:
+        for _ in range(MAX_HOPS + 1):
+            self._check(url)
+            answer = await self._once(method, url, data, headers)
+            target = answer.headers.get("Location")
+            follows = answer.status in ((307, 308) if method == "POST" else (301, 302, 303, 307, 308))
+            if not follows or not target:
+                return answer
+            url = urljoin(url, target)
+        raise OutgoingError(f"{url[:200]}: more than {MAX_HOPS} redirects")
+
+    def _check(self, url: str) -> None:
+        try:
+            host = urlsplit(canonicalize(url)).hostname or ""
+        except ValueError as error:
+            raise OutgoingError(f"{url[:200]!r} is no address to ask") from error
+        if not self._allow_private and publichosts.is_local(host):
+            raise OutgoingError(f"{host} is no public address")
+
+    async def _once(
+        self,
+        method: str,
+        url: str,
+        data: Mapping[str, str] | bytes | None,
+        headers: Mapping[str, str] | None,
+    ) -> Answer:
+        try:
+            async with self._session.request(
+                method, canonicalize(url), data=data, headers=headers, allow_redirects=False
+            ) as response:
+                body = await response.content.read(MAX_BODY)
+                return Answer(url, response.status, response.headers, body)
+        except (ClientError, OSError, TimeoutError, ValueError) as error:
+            raise OutgoingError(f"{url[:200]}: {str(error) or type(error).__name__}"[:400]) from error

@@ -1,0 +1,175 @@
+"""The process of ``scrapy serve``: opens the data, serves, and does its rounds until it is stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import signal
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass
+
+from aiohttp import web
+
+from newsbot import backends
+from newsbot.clock import system_clock
+from newsbot.errors import DataError, UserError
+from newsbot.web.desk import Desk
+from newsbot.web.offthread import OffThread
+from newsbot.web.outgoing import Outgoing
+from newsbot.web.push import MAX_BODY, make_receiver
+from newsbot.web.subscriber import Subscriber
+from newsbot.web.subscriptions import Subscriptions
+
+logger = logging.getLogger(__name__)
+
+HUBS_EVERY = 5.0
+REVIEW_EVERY = 60.0
+AGAIN_EVERY = 1.0
+_SPREAD = random.Random()  # noqa: S311  (spreads rounds, keeps no secret)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What ``scrapy serve`` was asked for."""
+
+    host: str
+    port: int
+    public_url: str = ""
+    """Where hubs reach us; empty: nothing is subscribed to."""
+    user_agent: str = "newsbot"
+    allow_private: bool = False
+    sensor_secret: str = ""
+    per_host: float = 600.0
+    """Fetches that notices may cause on one host in an hour."""
+    per_sender: float = 1200.0
+    """Requests that one address may send to the receiver in an hour."""
+
+
+async def serve(
+    settings: backends.SettingsLike, options: Options, ready: Callable[[str], None] | None = None
+) -> None:
+    """Serve until SIGINT or SIGTERM; ``ready`` is called with our address.
+
+    Raises :class:`newsbot.errors.UserError` kinds.
+    """
+    stopped = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stopped.set)
+    async with running(settings, options) as address:
+        if ready is not None:
+            ready(address)
+        await stopped.wait()
+
+
+@asynccontextmanager
+async def running(settings: backends.SettingsLike, options: Options) -> AsyncIterator[str]:
+    """Serve within the block, which gets our address. Raises :class:`newsbot.errors.UserError` kinds."""
+    async with AsyncExitStack() as stack:
+        data = OffThread()
+        stack.callback(data.close)
+        desk, subscriptions = await data.call(_open, settings, options)
+        stack.push_async_callback(data.call, _close, desk)
+        outgoing = await stack.enter_async_context(
+            Outgoing(options.user_agent, allow_private=options.allow_private)
+        )
+        app = web.Application(client_max_size=MAX_BODY, middlewares=[_readable_faults])
+        app.router.add_get("/healthz", _health(desk, data))
+        make_receiver(
+            desk,
+            subscriptions,
+            outgoing,
+            data,
+            clock=system_clock,
+            sensor_secret=options.sensor_secret,
+            per_sender=options.per_sender,
+        ).add_to(app)
+        address = await _listen(app, options, stack)
+        rounds = [_every(AGAIN_EVERY, data, desk.queue_again), _every(REVIEW_EVERY, data, desk.review)]
+        if options.public_url:
+            subscriber = Subscriber(
+                subscriptions, outgoing, desk, data, public_url=options.public_url, clock=system_clock
+            )
+            rounds.append(_repeat(HUBS_EVERY, subscriber.round))
+        for one in rounds:
+            stack.push_async_callback(_cancel, asyncio.ensure_future(one))
+        yield address
+
+
+def _open(settings: backends.SettingsLike, options: Options) -> tuple[Desk, Subscriptions]:
+    storage = backends.open_storage(settings, hurried=True)
+    try:
+        frontier = backends.open_frontier(settings)
+    except BaseException:
+        storage.close()
+        raise
+    desk = Desk(storage, frontier, backends.open_rules(settings), per_hour=options.per_host)
+    return desk, Subscriptions(desk.notes)
+
+
+def _close(desk: Desk) -> None:
+    with suppress(DataError):  # what is not kept is only how much a notifier is trusted
+        desk.review()
+    desk.close()
+
+
+async def _listen(app: web.Application, options: Options, stack: AsyncExitStack) -> str:
+    runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=5.0)
+    await runner.setup()
+    stack.push_async_callback(runner.cleanup)
+    try:
+        await web.TCPSite(runner, options.host, options.port).start()
+    except OSError as error:
+        raise UserError(
+            f"cannot listen on {options.host}:{options.port} ({error.strerror or error}); choose --port"
+        ) from error
+    host, port = runner.addresses[0][:2]
+    return f"http://{host}:{port}"
+
+
+def _health(desk: Desk, data: OffThread) -> Callable[[web.Request], Awaitable[web.Response]]:
+    async def health(_request: web.Request) -> web.Response:
+        await data.call(desk.storage.count_articles)
+        return web.json_response({"status": "ok"})
+
+    return health
+
+
+@web.middleware
+async def _readable_faults(
+    request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
+) -> web.StreamResponse:
+    """Let data that are away be an answer in one line: who sent a notice sends it again later."""
+    try:
+        return await handler(request)
+    except DataError as error:
+        logger.error("%s", error)
+        return web.Response(status=503, text="the data are away", headers={"Retry-After": "30"})
+
+
+async def _every(seconds: float, data: OffThread, work: Callable[[], None]) -> None:
+    async def once() -> None:
+        await data.call(work)
+
+    await _repeat(seconds, once)
+
+
+async def _repeat(seconds: float, work: Callable[[], Awaitable[None]]) -> None:
+    said = ""
+    while True:
+        try:
+            await work()
+            said = ""
+        except DataError as error:
+            if str(error) != said:  # once an outage
+                logger.error("%s", error)
+            said = str(error)
+        await asyncio.sleep(seconds * (0.9 + 0.2 * _SPREAD.random()))
+
+
+async def _cancel(task: asyncio.Future[None]) -> None:
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task

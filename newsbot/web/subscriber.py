@@ -1,0 +1,81 @@
+"""Asks hubs to tell us of changes, and again before their leases end."""
+
+from __future__ import annotations
+
+import logging
+
+from newsbot.clock import Clock
+from newsbot.push.websub import Subscription, end_of_lease, request_of, was_asked
+from newsbot.web.desk import Desk, notifier_name
+from newsbot.web.offthread import OffThread
+from newsbot.web.outgoing import Outgoing, OutgoingError
+from newsbot.web.subscriptions import Subscriptions
+
+logger = logging.getLogger(__name__)
+
+AT_ONCE = 20
+"""Hubs asked in one round."""
+LAST_TRIES = 5
+"""Attempts to leave a hub; then its messages go nowhere anyway."""
+
+
+class Subscriber:
+    """``public_url`` is where hubs reach us, e.g. ``https://news.example.org``."""
+
+    def __init__(
+        self,
+        subscriptions: Subscriptions,
+        outgoing: Outgoing,
+        desk: Desk,
+        data: OffThread,
+        *,
+        public_url: str,
+        clock: Clock,
+    ) -> None:
+        self._subscriptions = subscriptions
+        self._outgoing = outgoing
+        self._desk = desk
+        self._data = data
+        self._public_url = public_url.rstrip("/")
+        self._clock = clock
+
+    def callback(self, subscription: Subscription) -> str:
+        """Where the hub of this subscription sends to."""
+        return f"{self._public_url}/push/websub/{subscription.token}"
+
+    async def round(self) -> None:
+        """Follow new hubs and ask those that are due. Raises :class:`newsbot.errors.DataError`."""
+        await self._data.call(self._subscriptions.follow_hubs)
+        now = self._clock()
+        due = [one for one in self._subscriptions if one.renew_at <= now]
+        for subscription in sorted(due, key=lambda one: one.renew_at)[:AT_ONCE]:
+            await self._ask(end_of_lease(subscription, now))
+
+    async def _ask(self, subscription: Subscription) -> None:
+        if subscription.state == "leaving" and subscription.tries >= LAST_TRIES:
+            await self._data.call(self._subscriptions.drop, subscription.token)
+            return
+        # the hub may verify before it answers: what it asks must find the subscription pending
+        self._subscriptions.put(was_asked(subscription, self._clock()))
+        fault = await self._fault_of_asking(subscription)
+        current = self._subscriptions.by_token(subscription.token)
+        if fault and current is not None:
+            self._subscriptions.put(was_asked(subscription, self._clock(), fault))
+            logger.warning("hub does not take a subscription hub=%s: %s", subscription.hub, fault)
+        await self._data.call(self._keep, subscription)
+
+    async def _fault_of_asking(self, subscription: Subscription) -> str:
+        form = request_of(subscription, self.callback(subscription))
+        try:
+            answer = await self._outgoing.post(subscription.hub, form)
+        except OutgoingError as error:
+            return str(error)
+        if 200 <= answer.status < 300:
+            return ""
+        text = " ".join(answer.body[:200].decode("utf-8", "replace").split())
+        return f"HTTP {answer.status} {text}"
+
+    def _keep(self, subscription: Subscription) -> None:
+        self._subscriptions.keep(subscription.token)
+        notifier = notifier_name("websub", subscription.hub)
+        self._desk.ledger.expect(notifier, subscription.page, *self._desk.seen(subscription.page))

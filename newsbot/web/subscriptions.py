@@ -1,0 +1,83 @@
+"""The subscriptions of this newsbot: kept as notes, by topic; and the hubs that the crawl found.
+
+The crawl writes a note of kind HUB for each feed that names one; here follows a subscription for it. There
+is one subscription a feed: with its first hub that takes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from newsbot.push.websub import Subscription, subscribe
+from newsbot.storage.notes import Notes
+
+HUB = "hub"  # the crawl writes them, see newsbot/hubs.py
+SUBSCRIPTION = "subscription"
+OTHER_HUB_AFTER = 3
+"""Attempts at a hub before the feed's next one is tried."""
+
+
+class Subscriptions:
+    """What is kept, with a copy in memory for the requests of hubs. Methods that write block."""
+
+    def __init__(self, notes: Notes) -> None:
+        self._notes = notes
+        kept = notes.notes(SUBSCRIPTION).values()
+        self._by_token = {one.token: one for one in map(Subscription.of_note, kept)}
+
+    def __iter__(self) -> Iterator[Subscription]:
+        return iter(list(self._by_token.values()))
+
+    def by_token(self, token: str) -> Subscription | None:
+        """The subscription whose callback ends so."""
+        return self._by_token.get(token)
+
+    def put(self, subscription: Subscription) -> None:
+        """Take a new state into memory, at once; :meth:`keep` writes it."""
+        self._by_token[subscription.token] = subscription
+
+    def keep(self, token: str) -> None:
+        """Write the present state. Raises :class:`newsbot.errors.DataError`."""
+        subscription = self._by_token.get(token)
+        if subscription is not None:
+            self._notes.save_note(SUBSCRIPTION, token, subscription.as_note())
+
+    def drop(self, token: str) -> None:
+        """Forget a subscription. Raises :class:`newsbot.errors.DataError`."""
+        self._by_token.pop(token, None)
+        self._notes.forget_note(SUBSCRIPTION, token)
+
+    def follow_hubs(self) -> None:
+        """Make a subscription for each feed that names a hub; leave feeds that no longer do.
+
+        Raises :class:`newsbot.errors.DataError`.
+        """
+        offered = self._notes.notes(HUB)
+        by_page = {one.page: one for one in self if one.state != "leaving"}
+        for page, offer in offered.items():
+            known = by_page.pop(page, None)
+            if known is None:
+                self._begin(page, offer, offer["hubs"][0])
+            elif known.topic != offer["topic"] or known.hub not in offer["hubs"]:
+                self._leave(known)
+                self._begin(page, offer, offer["hubs"][0])
+            elif known.state != "verified" and known.tries >= OTHER_HUB_AFTER and len(offer["hubs"]) > 1:
+                after = (offer["hubs"].index(known.hub) + 1) % len(offer["hubs"])
+                self.drop(known.token)
+                self._begin(page, offer, offer["hubs"][after])
+        for gone in by_page.values():
+            self._leave(gone)
+
+    def _begin(self, page: str, offer: dict[str, Any], hub: str) -> None:
+        subscription = subscribe(offer["topic"], hub, page)
+        self.put(subscription)
+        self.keep(subscription.token)
+
+    def _leave(self, subscription: Subscription) -> None:
+        if not subscription.is_live:
+            self.drop(subscription.token)
+            return
+        self.put(replace(subscription, state="leaving", renew_at=0.0, tries=0))
+        self.keep(subscription.token)

@@ -1,0 +1,188 @@
+"""A newsbot that is told of changes, beside a hub and a site, all on loopback and in one process."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from aiohttp import ClientResponse, ClientSession, web
+
+from newsbot.clock import system_clock
+from newsbot.frontier.sqlite import SqliteFrontier
+from newsbot.hubs import HUB
+from newsbot.items import Kind, PageRecord
+from newsbot.storage.base import SourceRecord
+from newsbot.storage.sqlite import SqliteStorage
+from newsbot.urls import canonicalize, fingerprint, host_key
+from newsbot.web.desk import TRUST
+from newsbot.web.service import Options, running
+from newsbot.web.subscriptions import SUBSCRIPTION
+
+US = "http://us.test"
+"""Where the hub is told to reach us."""
+
+Answerer = Callable[[Mapping[str, str]], web.Response]
+
+
+@dataclass
+class Hub:
+    """A WebSub hub: keeps what it was asked, verifies when told to."""
+
+    url: str = ""
+    asked: list[dict[str, str]] = field(default_factory=list)
+    answer: Answerer = lambda form: web.Response(status=202)
+
+    async def handle(self, request: web.Request) -> web.Response:
+        """Take a request of a subscriber."""
+        form = {key: str(value) for key, value in (await request.post()).items()}
+        self.asked.append(form)
+        return self.answer(form)
+
+
+@dataclass
+class Place:
+    """Where a test's data are, and the addresses of its servers."""
+
+    folder: Path
+    address: str
+    site: str
+    hub: Hub
+    client: ClientSession
+    files: dict[str, bytes]
+    """What the site serves, by path."""
+
+    @property
+    def feed(self) -> str:
+        """The source that everything is about."""
+        return f"{self.site}/feed.xml"
+
+    async def get(self, path: str, **query: str) -> ClientResponse:
+        """Ask newsbot's receiver."""
+        return await self.client.get(self.address + path, params=query)
+
+    async def post(self, path: str, data: Any, **headers: str) -> ClientResponse:
+        """Send something to newsbot's receiver."""
+        named = {key.replace("_", "-"): value for key, value in headers.items()}
+        return await self.client.post(self.address + path, data=data, headers=named)
+
+    def due(self) -> set[str]:
+        """URLs that wait to be fetched now."""
+        frontier = SqliteFrontier(self.folder / "newsbot.db", clock=system_clock)
+        try:
+            leases = frontier.lease("look", 100, horizon=system_clock(), ttl=60)
+            found = {lease.entry.url for lease in leases}
+            frontier.release("look")
+            return found
+        finally:
+            frontier.close()
+
+    def work(self) -> set[str]:
+        """Do what waits, as a worker does: it is fetched, nothing is due again."""
+        frontier = SqliteFrontier(self.folder / "newsbot.db", clock=system_clock)
+        try:
+            leases = frontier.lease("worker", 100, horizon=system_clock(), ttl=60)
+            for lease in leases:
+                frontier.ack(lease, next_due=None)
+            return {lease.entry.url for lease in leases}
+        finally:
+            frontier.close()
+
+    def count_poll(self, new_links: int) -> None:
+        """Note in the source's record that it was polled, and what that gave."""
+        storage = SqliteStorage(self.folder / "newsbot.db")
+        (record,) = storage.sources()
+        record.polls += 1
+        record.new_links += new_links
+        storage.save_sources([record])
+        storage.close()
+
+    async def review(self) -> None:
+        """Wait until newsbot has looked what became of notices."""
+        before = self.trust()
+        await until(lambda: self.trust() != before)
+
+    def trust(self) -> dict[str, dict[str, Any]]:
+        """Trust in notifiers as it is kept."""
+        storage = SqliteStorage(self.folder / "newsbot.db")
+        try:
+            return storage.notes(TRUST)
+        finally:
+            storage.close()
+
+    def subscriptions(self) -> list[dict[str, Any]]:
+        """The subscriptions as they are kept."""
+        storage = SqliteStorage(self.folder / "newsbot.db")
+        try:
+            return list(storage.notes(SUBSCRIPTION).values())
+        finally:
+            storage.close()
+
+
+async def until(there: Callable[[], object]) -> None:
+    """Wait for something that takes a moment."""
+    for _ in range(1500):
+        if there():
+            return
+        await asyncio.sleep(0.02)
+    raise AssertionError("it did not come")
+
+
+@asynccontextmanager
+async def told(folder: Path, **options: Any) -> AsyncIterator[Place]:
+    """Run a newsbot that knows one feed of one site, which names a hub."""
+    (folder / "rules").mkdir()
+    (folder / "rules" / "news.test.yaml").write_text("domain: news.test\n")
+    hub = Hub()
+    files: dict[str, bytes] = {}
+    async with ClientSession() as client, _site(hub, files) as site:
+        hub.url = f"{site}/hub"
+        _know_feed(folder, f"{site}/feed.xml", hub.url)
+        settings = {"NEWSBOT_DATA": str(folder), "NEWSBOT_RULES": str(folder / "rules")}
+        given: dict[str, Any] = {"host": "127.0.0.1", "port": 0, "allow_private": True, "public_url": US}
+        given |= options
+        async with running(settings, Options(**given)) as address:
+            yield Place(folder, address, site, hub, client, files)
+
+
+@asynccontextmanager
+async def _site(hub: Hub, files: Mapping[str, bytes]) -> AsyncIterator[str]:
+    async def serve_file(request: web.Request) -> web.Response:
+        body = files.get(request.path)
+        return web.Response(status=404) if body is None else web.Response(body=body)
+
+    app = web.Application()
+    app.router.add_post("/hub", hub.handle)
+    app.router.add_get("/{path:.*}", serve_file)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    try:
+        yield "http://{}:{}".format(*runner.addresses[0][:2])
+    finally:
+        await runner.cleanup()
+
+
+def _know_feed(folder: Path, url: str, hub: str) -> None:
+    storage = SqliteStorage(folder / "newsbot.db")
+    key, host = fingerprint(canonicalize(url)), host_key(url)
+    page = PageRecord(
+        url=url,
+        fingerprint=key,
+        host=host,
+        source="127.0.0.1",
+        kind=Kind.FEED,
+        state="done",
+        last_fetched=1.0,
+    )
+    storage.discover([page])
+    storage.save_pages([page])
+    storage.save_sources([SourceRecord(url=url, source="127.0.0.1", kind=Kind.FEED, polls=1)])
+    storage.save_note(HUB, url, {"topic": url, "hubs": [hub]})
+    storage.close()
+    frontier = SqliteFrontier(folder / "newsbot.db", clock=system_clock)
+    frontier.set_politeness(host, delay=0, concurrency=8)
+    frontier.close()

@@ -1,0 +1,160 @@
+"""Requests on somebody's say-so: none reaches a private address, by whatever way."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+
+import pytest
+from aiohttp import web
+
+from newsbot import publichosts
+from newsbot.web.outgoing import MAX_BODY, MAX_HOPS, Outgoing, OutgoingError
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+async def with_site(
+    handler: Handler, test: Callable[[str], Awaitable[None]], host: str = "127.0.0.1"
+) -> None:
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", handler)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    await web.TCPSite(runner, host, 0).start()
+    try:
+        await asyncio.wait_for(test("http://{}:{}".format(*runner.addresses[0][:2])), 30)
+    finally:
+        await runner.cleanup()
+
+
+async def never(_request: web.Request) -> web.StreamResponse:
+    raise AssertionError("it was asked")
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "0x7f.1",
+        "127.1",
+        "2130706433",
+        "0177.0.0.1",
+        "[::1]",
+        "[::ffff:127.0.0.1]",
+        "[64:ff9b::7f00:1]",
+        "169.254.169.254",
+        "localhost",
+        "metadata.internal",
+        "127.0.0.1",
+        "10.0.0.1",
+        "１２７.0.0.1",
+    ],
+)
+def test_private_addresses_are_not_asked(host: str) -> None:
+    async def test(site: str) -> None:
+        port = site.rpartition(":")[2]
+        async with Outgoing("newsbot") as client:
+            with pytest.raises(OutgoingError, match=r"no public address|no address to ask"):
+                await client.get(f"http://{host}:{port}/")
+
+    asyncio.run(with_site(never, test))
+
+
+@pytest.mark.parametrize(
+    "url", ["file:///etc/passwd", "gopher://a.test/", "http://", "//a.test/x", "http://a b/"]
+)
+def test_only_addresses_of_the_web_are_asked(url: str) -> None:
+    async def test() -> None:
+        async with Outgoing("newsbot") as client:
+            with pytest.raises(OutgoingError):
+                await client.get(url)
+
+    asyncio.run(test())
+
+
+def test_a_name_that_leads_to_a_private_address_is_not_asked() -> None:
+    async def test(site: str) -> None:
+        port = site.rpartition(":")[2]
+        async with Outgoing("newsbot", lookup=lambda name, port: ["127.0.0.1"]) as client:
+            with pytest.raises(OutgoingError, match="leads to the private address"):
+                await client.get(f"http://innocent.test:{port}/")
+
+    asyncio.run(with_site(never, test))
+
+
+def test_a_name_that_leads_elsewhere_the_second_time_is_not_asked() -> None:
+    """DNS rebinding: the address that was judged is the one that is connected to."""
+    answers = iter([["198.51.100.7"], ["127.0.0.1"], ["127.0.0.1"]])
+    asked: list[Sequence[str]] = []
+
+    def lookup(name: str, port: int) -> Sequence[str]:
+        asked.append(next(answers))
+        return asked[-1]
+
+    async def test(site: str) -> None:
+        port = site.rpartition(":")[2]
+        async with Outgoing("newsbot", lookup=lookup) as client:
+            for _ in range(2):
+                with pytest.raises(OutgoingError):
+                    await client.get(f"http://rebinding.test:{port}/")
+
+    # 198.51.100.7 is for documentation and not public either; the point is that each connection asks anew
+    asyncio.run(with_site(never, test))
+    assert len(asked) == 2
+
+
+@pytest.fixture
+def second_loopback_is_public(monkeypatch: pytest.MonkeyPatch) -> None:
+    """127.0.0.2 stands for the public web."""
+    judge = publichosts.is_local
+    monkeypatch.setattr(publichosts, "is_local", lambda host: host != "127.0.0.2" and judge(host))
+
+
+@pytest.mark.usefixtures("second_loopback_is_public")
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_a_redirect_to_a_private_address_is_not_followed(method: str) -> None:
+    async def test(site: str) -> None:
+        async def lead_astray(_request: web.Request) -> web.StreamResponse:
+            return web.Response(status=307, headers={"Location": site})
+
+        async def ask(public: str) -> None:
+            async with Outgoing("newsbot") as client:
+                with pytest.raises(OutgoingError, match="no public address"):
+                    await (client.get(public) if method == "GET" else client.post(public, b"x"))
+
+        await with_site(lead_astray, ask, "127.0.0.2")
+
+    asyncio.run(with_site(never, test))
+
+
+@pytest.mark.usefixtures("second_loopback_is_public")
+def test_redirects_and_bodies_have_an_end() -> None:
+    async def handler(request: web.Request) -> web.StreamResponse:
+        if request.path == "/big":
+            return web.Response(body=b"x" * (MAX_BODY + 1000))
+        return web.Response(status=302, headers={"Location": "/again"})
+
+    async def test(site: str) -> None:
+        async with Outgoing("newsbot") as client:
+            assert len((await client.get(site + "/big")).body) <= MAX_BODY
+            with pytest.raises(OutgoingError, match=f"more than {MAX_HOPS} redirects"):
+                await client.get(site)
+
+    asyncio.run(with_site(handler, test, "127.0.0.2"))
+
+
+@pytest.mark.usefixtures("second_loopback_is_public")
+def test_no_cookie_and_our_name() -> None:
+    seen: list[tuple[str | None, str | None]] = []
+
+    async def handler(request: web.Request) -> web.StreamResponse:
+        seen.append((request.headers.get("Cookie"), request.headers.get("User-Agent")))
+        return web.Response(headers={"Set-Cookie": "a=b"})
+
+    async def test(site: str) -> None:
+        async with Outgoing("newsbot/1 (+us)") as client:
+            await client.get(site)
+            await client.get(site)
+
+    asyncio.run(with_site(handler, test, "127.0.0.2"))
+    assert seen == [(None, "newsbot/1 (+us)")] * 2

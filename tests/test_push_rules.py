@@ -1,0 +1,301 @@
+"""What notices mean, without a network: subscriptions, IndexNow, pings, budgets, trust."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lxml.html import document_fromstring
+
+from newsbot.push import hints, indexnow, websub
+from newsbot.push.budget import Budget
+from newsbot.push.discovery import hubs_in, topic_and_hubs
+from newsbot.push.ledger import Ledger
+from newsbot.push.once import SeenOnce
+from newsbot.push.trust import HALF_LIFE, LEAST, Trust
+from tests.builders import ManualClock
+
+TOPIC, HUB = "https://news.test/feed.xml", "https://hub.test/"
+ASK = {"hub.mode": "subscribe", "hub.topic": TOPIC, "hub.challenge": "x1", "hub.lease_seconds": "1000"}
+
+
+def wanted() -> websub.Subscription:
+    return websub.subscribe(TOPIC, HUB, TOPIC)
+
+
+def pending() -> websub.Subscription:
+    return websub.was_asked(wanted(), 100.0)
+
+
+def verified() -> websub.Subscription:
+    return websub.verify_intent(pending(), ASK, 200.0, 0.5)[0]
+
+
+# --- WebSub
+def test_tokens_and_secrets_are_never_the_same() -> None:
+    made = [wanted() for _ in range(50)]
+    assert len({one.token for one in made} | {one.secret for one in made}) == 100
+    assert min(len(one.token) for one in made) >= 43
+
+
+def test_what_was_asked_for_is_verified() -> None:
+    confirmed, echo = websub.verify_intent(pending(), ASK, 200.0, 0.5)
+    assert echo == "x1"
+    assert (confirmed.state, confirmed.until) == ("verified", 1200.0)
+    assert 200 + 800 <= confirmed.renew_at <= 200 + 900
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"hub.topic": "https://news.test/other.xml"},
+        {"hub.mode": "unsubscribe"},
+        {"hub.mode": "publish"},
+        {"hub.challenge": ""},
+        {"hub.lease_seconds": "soon"},
+        {"hub.lease_seconds": "-5"},
+        {"hub.lease_seconds": ""},
+    ],
+)
+def test_what_was_not_asked_for_is_not_verified(change: dict[str, str]) -> None:
+    assert websub.verify_intent(pending(), ASK | change, 200.0, 0.5) == (pending_like(), None)
+
+
+def pending_like() -> Any:
+    class Same:
+        def __eq__(self, other: object) -> bool:
+            return isinstance(other, websub.Subscription) and other.state == "pending"
+
+        __hash__ = None  # type: ignore[assignment]  # only compared
+
+    return Same()
+
+
+@pytest.mark.parametrize("subscription", [wanted(), verified()])
+def test_only_a_pending_subscription_is_verified(subscription: websub.Subscription) -> None:
+    assert websub.verify_intent(subscription, ASK, 300.0, 0.5) == (subscription, None)
+
+
+@given(seconds=st.integers(1, 10**11), spread=st.floats(0, 1))
+def test_leases_are_bounded_and_renewed_before_their_end(seconds: int, spread: float) -> None:
+    confirmed, _ = websub.verify_intent(pending(), ASK | {"hub.lease_seconds": str(seconds)}, 0.0, spread)
+    assert websub.SHORTEST <= confirmed.until <= websub.LONGEST
+    assert 0.8 * confirmed.until <= confirmed.renew_at <= 0.9 * confirmed.until + 1e-6
+
+
+def test_a_hub_that_fails_is_asked_ever_more_rarely() -> None:
+    subscription, pauses = wanted(), []
+    for _ in range(15):
+        subscription = websub.was_asked(subscription, 1000.0, "HTTP 500")
+        pauses.append(subscription.renew_at - 1000.0)
+    assert pauses[:3] == [60, 120, 240]
+    assert pauses == sorted(pauses)
+    assert pauses[-1] == websub.MAX_PAUSE
+    assert subscription.state == "wanted"
+
+
+def test_a_denial_ends_it_and_one_of_another_topic_does_not() -> None:
+    told = {"hub.mode": "denied", "hub.topic": TOPIC, "hub.reason": "no"}
+    denied = websub.deny(verified(), told, 300.0)
+    assert (denied.state, denied.is_live, denied.reason) == ("denied", False, "no")
+    assert websub.deny(verified(), told | {"hub.topic": HUB}, 300.0).state == "verified"
+
+
+def test_a_lease_that_ended_is_wanted_again() -> None:
+    assert websub.end_of_lease(verified(), 1300.0).state == "wanted"
+    assert websub.end_of_lease(verified(), 1100.0).state == "verified"
+
+
+def test_only_live_subscriptions_believe_a_signature() -> None:
+    live = replace(verified(), secret="Jefe")
+    body = b"what do ya want for nothing?"
+    header = "sha256=5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"
+    weak = "sha1=effcdf6ae5eb2fa2d27416d5f184df9c259a7c79"
+    seen, genuine = websub.is_genuine(live, header, body, 300.0)
+    assert (genuine, seen.method) == (True, "sha256")
+    assert websub.is_genuine(seen, weak, body, 300.0) == (seen, False)
+    assert not websub.is_genuine(live, None, body, 300.0)[1]
+    assert not websub.is_genuine(live, header, body, 1300.0)[1]
+    assert not websub.is_genuine(replace(live, state="denied"), header, body, 300.0)[1]
+    assert websub.is_genuine(websub.was_asked(live, 900.0), header, body, 950.0)[1], "while it is renewed"
+
+
+def test_a_subscription_survives_its_note() -> None:
+    assert websub.Subscription.of_note(json.loads(json.dumps(verified().as_note()))).is_live
+
+
+# --- where the hub is
+def test_link_headers_come_before_the_document() -> None:
+    headers = [
+        '</feed>; rel="self", <https://a.test/hub>; rel=hub',
+        '<https://b.test/>; title="x"; rel="hub"',
+    ]
+    assert topic_and_hubs(headers, "https://n.test/f", ["https://c.test/"], "https://n.test/z") == (
+        "https://n.test/feed",
+        ["https://a.test/hub", "https://b.test/", "https://c.test/"],
+    )
+    assert topic_and_hubs([], "https://n.test/f", [], None) is None
+    assert topic_and_hubs(["<" * 10_000], "https://n.test/f", ["https://c.test/"], None) == (
+        "https://n.test/f",
+        ["https://c.test/"],
+    )
+
+
+def test_only_the_head_of_a_page_names_hubs() -> None:
+    page = (
+        '<html><head><link rel="hub" href="/hub"><link rel="SELF" href="https://n.test/"></head>'
+        '<body><p>x</p><a rel="hub" href="/evil">x</a><link rel="hub" href="/evil2"></body></html>'
+    )
+    assert hubs_in(document_fromstring(page), "https://n.test/a") == (
+        ["https://n.test/hub"],
+        "https://n.test/",
+    )
+
+
+# --- IndexNow
+def notice(**change: Any) -> bytes:
+    document = {"host": "news.test", "key": "abcdef12", "urlList": ["https://news.test/a"]}
+    return json.dumps(document | change).encode()
+
+
+def test_a_notice_names_its_key_file() -> None:
+    told = indexnow.of_json(notice())
+    assert told.key_location == "https://news.test/abcdef12.txt"
+    told = indexnow.of_query({"url": "http://news.test/b?x=1", "key": "abcdef12"})
+    assert (told.host, told.urls) == ("news.test", ("http://news.test/b?x=1",))
+    assert told.key_location == "http://news.test/abcdef12.txt"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"[]",
+        b"[" * 100_000,
+        notice(key="short"),
+        notice(key="with space in it"),
+        notice(key=["abcdef12"]),
+        notice(urlList=[]),
+        notice(urlList="https://news.test/a"),
+        notice(urlList=["https://news.test/a", "https://other.test/a"]),
+        notice(urlList=["https://news.test/a", 5]),
+        notice(urlList=["https://news.test/a"] * (indexnow.MAX_URLS + 1)),
+        notice(keyLocation="https://other.test/abcdef12.txt"),
+        notice(keyLocation="https://news.test/deep/abcdef12.txt"),
+        notice(keyLocation="file:///etc/passwd"),
+        notice(host="news.test@evil.test"),
+        notice(host="127.0.0.1"),
+        notice(host=""),
+    ],
+)
+def test_bad_notices_are_refused(body: bytes) -> None:
+    with pytest.raises(indexnow.BadNotice):
+        indexnow.of_json(body)
+
+
+@pytest.mark.parametrize(
+    ("body", "right"),
+    [
+        (b"abcdef12", True),
+        (b"\xef\xbb\xbfabcdef12\r\n", True),
+        (b"abcdef123", False),
+        (b"<html>abcdef12", False),
+    ],
+)
+def test_key_files(body: bytes, right: bool) -> None:
+    assert indexnow.is_key_file(body, "abcdef12") is right
+
+
+# --- hints
+PING = (
+    "<?xml version='1.0'?><methodCall><methodName>weblogUpdates.{method}</methodName><params>"
+    "<param><value><string>News</string></value></param><param><value>https://news.test/</value></param>"
+    "<param><value>https://news.test/a</value></param><param><value>https://news.test/feed.xml</value></param>"
+    "</params></methodCall>"
+)
+
+
+def test_pings_name_addresses() -> None:
+    urls = ["https://news.test/", "https://news.test/a", "https://news.test/feed.xml"]
+    assert hints.pinged(PING.format(method="extendedPing").encode()) == urls
+    assert hints.pinged(PING.format(method="ping").encode()) == urls
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"<html>",
+        PING.format(method="pong").encode(),
+        PING.format(method="ping").replace("https://", "file://").encode(),
+        b'<!DOCTYPE a [<!ENTITY b "c">]>' + PING.format(method="ping").encode(),
+        b"<a>" * 50_000,
+    ],
+)
+def test_what_is_no_ping(body: bytes) -> None:
+    with pytest.raises(ValueError, match=r"XML-RPC|weblogUpdates"):
+        hints.pinged(body)
+
+
+# --- bounds
+@given(steps=st.lists(st.floats(0, 600), min_size=1, max_size=200))
+def test_a_budget_is_never_exceeded(steps: list[float]) -> None:
+    clock = ManualClock(0.0)
+    budget = Budget(60, 10, clock)
+    taken = 0
+    for step in steps:
+        clock.now += step
+        taken += budget.take("host")
+    assert taken <= 10 + sum(steps) / 60 + 1e-6
+
+
+def test_who_is_not_trusted_pays_more() -> None:
+    clock = ManualClock(0.0)
+    budget = Budget(3600, 10, clock)
+    assert [budget.take("a", 0.2) for _ in range(3)] == [True, True, False]
+    assert [budget.take("b", 1.0) for _ in range(11)] == [True] * 10 + [False]
+    assert not budget.take("c", 0.0)
+
+
+def test_seen_once() -> None:
+    clock = ManualClock(0.0)
+    seen = SeenOnce(10, clock)
+    assert [seen.is_new(b"a"), seen.is_new(b"a"), seen.is_new(b"b")] == [True, False, True]
+    clock.now += 11
+    assert not seen.knows(b"a")
+    assert seen.is_new(b"a")
+
+
+def test_trust_follows_what_notices_are_worth_and_forgets() -> None:
+    trust = Trust(at=0.0)
+    assert trust.share() == 1.0
+    for _ in range(100):
+        trust.tell(0.0, new=False)
+    assert trust.share() < 0.1
+    for _ in range(5000):
+        trust.tell(0.0, new=False)
+    assert trust.share() == LEAST
+    trust.tell(20 * HALF_LIFE, new=True)
+    assert trust.share() == 1.0
+    assert Trust.of_note(trust.as_note()) == trust
+
+
+def test_the_ledger_counts_what_was_told_and_what_was_missed() -> None:
+    clock = ManualClock(0.0)
+    ledger = Ledger(clock)
+    ledger.expect("hub", "feed", 5, 50)
+    ledger.noticed("hub", "feed", 5, 50)
+    ledger.observe("feed", 5, 50)
+    assert not ledger.changed, "nobody has fetched it yet"
+    ledger.observe("feed", 6, 53)
+    ledger.observe("feed", 7, 54)  # a poll of our own that found something
+    ledger.observe("feed", 8, 54)  # and one that did not
+    ledger.noticed("hub", "feed", 8, 54)
+    ledger.observe("feed", 9, 54)
+    trust = ledger.trust["hub"]
+    assert (trust.hits, trust.misses, trust.told, trust.untold) == (1, 1, 1, 1)
+    assert trust.recall() == 0.5

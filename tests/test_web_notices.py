@@ -1,0 +1,194 @@
+"""IndexNow, notices of sensors, rssCloud and pings: what is believed, and what it may cause."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from newsbot.push.signatures import notice_header
+from newsbot.web import service
+from tests.pushing import Place, told, until
+
+KEY = "0123456789abcdef"
+
+
+@pytest.fixture(autouse=True)
+def quick_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(service, "AGAIN_EVERY", 0.02)
+    monkeypatch.setattr(service, "REVIEW_EVERY", 0.02)
+
+
+def run(folder: Path, test: Callable[[Place], Awaitable[None]], **options: Any) -> None:
+    async def within() -> None:
+        async with told(folder, **options) as place:
+            await asyncio.wait_for(test(place), 30)
+
+    asyncio.run(within())
+
+
+def notice(place: Place, *paths: str, **change: Any) -> bytes:
+    host = place.site.removeprefix("http://")
+    urls = [place.site + path for path in paths]
+    document = {"host": host, "key": KEY, "keyLocation": f"{place.site}/{KEY}.txt", "urlList": urls}
+    return json.dumps(document | change).encode()
+
+
+# --- IndexNow
+def test_a_site_that_shows_its_key_is_believed(tmp_path: Path) -> None:
+    async def test(place: Place) -> None:
+        place.files[f"/{KEY}.txt"] = KEY.encode()
+        answer = await place.post("/indexnow", notice(place, "/feed.xml", "/2026/11/21/new-story.html"))
+        assert answer.status == 202
+        fetched: list[str] = []
+
+        def both() -> bool:  # not at once: the host has a delay
+            fetched.extend(place.work())
+            return len(fetched) > 1
+
+        await until(both)
+        assert sorted(fetched) == [f"{place.site}/2026/11/21/new-story.html", place.feed]
+        answer = await place.get("/indexnow", url=f"{place.site}/feed.xml", key=KEY)
+        assert answer.status == 202
+        await until(lambda: place.work() == {place.feed})
+
+    run(tmp_path, test)
+
+
+@pytest.mark.parametrize("content", [None, b"another key of somebody"])
+def test_without_its_key_file_nobody_is_believed(tmp_path: Path, content: bytes | None) -> None:
+    async def test(place: Place) -> None:
+        if content is not None:
+            place.files[f"/{KEY}.txt"] = content
+        assert (await place.post("/indexnow", notice(place, "/feed.xml"))).status == 403
+        assert place.due() == set()
+
+    run(tmp_path, test)
+
+
+def test_a_key_file_is_asked_for_once(tmp_path: Path) -> None:
+    async def test(place: Place) -> None:
+        place.files[f"/{KEY}.txt"] = KEY.encode()
+        await place.post("/indexnow", notice(place, "/feed.xml"))
+        del place.files[f"/{KEY}.txt"]
+        assert (await place.post("/indexnow", notice(place, "/feed.xml"))).status == 202
+        other = notice(place, "/feed.xml", key=KEY + "0")
+        assert (await place.post("/indexnow", other)).status == 403
+
+    run(tmp_path, test)
+
+
+def test_hosts_that_we_do_not_read_are_not_even_asked(tmp_path: Path) -> None:
+    async def test(place: Place) -> None:
+        port = place.site.rpartition(":")[2]
+        there = f"http://localhost:{port}"  # the same server under a name that no rule and no source knows
+        place.files[f"/{KEY}.txt"] = KEY.encode()
+        body = {"host": f"localhost:{port}", "key": KEY, "urlList": [f"{there}/a"]}
+        body["keyLocation"] = f"{there}/{KEY}.txt"
+        assert (await place.post("/indexnow", json.dumps(body))).status == 403
+
+    run(tmp_path, test)
+
+
+@pytest.mark.parametrize("body", [b"", b"{}", b"\xff\xfe", b'{"host": 1, "key": 2, "urlList": ["x"]}'])
+def test_what_is_no_notice_is_said_to_be_none(tmp_path: Path, body: bytes) -> None:
+    async def test(place: Place) -> None:
+        answer = await place.post("/indexnow", body)
+        assert answer.status == 422
+        assert "\n" not in await answer.text()
+
+    run(tmp_path, test)
+
+
+def test_who_sends_too_much_is_told_to_wait(tmp_path: Path) -> None:
+    async def test(place: Place) -> None:
+        answers = [(await place.post("/indexnow", b"{}")).status for _ in range(30)]
+        assert answers == [422] * 20 + [429] * 10
+
+    run(tmp_path, test, per_sender=1.0)
+
+
+# --- sensors
+def test_a_signed_notice_is_believed_once(tmp_path: Path) -> None:
+    async def test(place: Place) -> None:
+        body = notice(place, "/feed.xml")
+        signed = notice_header("s3cret", body, time.time())
+        assert (await place.post("/push/notice", body, X_Newsbot_Signature=signed)).status == 202
+        assert place.work() == {place.feed}
+        assert (await place.post("/push/notice", body, X_Newsbot_Signature=signed)).status == 409
+        assert place.due() == set()
+
+    run(tmp_path, test, sensor_secret="s3cret")
+
+
+def test_a_forged_or_an_old_notice_is_refused(tmp_path: Path) -> None:
+    async def test(place: Place) -> None:
+        body = notice(place, "/feed.xml")
+        for signed in (
+            "",
+            notice_header("guessed", body, time.time()),
+            notice_header("s3cret", body, time.time() - 400),
+            notice_header("s3cret", body, time.time() + 400),
+            notice_header("s3cret", body + b" ", time.time()),
+        ):
+            assert (await place.post("/push/notice", body, X_Newsbot_Signature=signed)).status == 403
+        assert place.due() == set()
+
+    run(tmp_path, test, sensor_secret="s3cret")
+
+
+def test_without_a_secret_no_sensor_is_believed(tmp_path: Path) -> None:
+    async def test(place: Place) -> None:
+        body = notice(place, "/feed.xml")
+        signed = notice_header("", body, time.time())
+        assert (await place.post("/push/notice", body, X_Newsbot_Signature=signed)).status == 403
+
+    run(tmp_path, test)
+
+
+# --- hints
+def test_a_cloud_may_hint_at_sources_and_at_nothing_else(tmp_path: Path) -> None:
+    async def test(place: Place) -> None:
+        asked = await place.get("/push/rsscloud", url=place.feed, challenge="c-1")
+        assert (asked.status, await asked.text()) == (200, "c-1")
+        other = await place.get("/push/rsscloud", url=f"{place.site}/other", challenge="c-1")
+        assert other.status == 404
+        for url in (f"{place.site}/other", "http://elsewhere.test/feed.xml", "file:///etc/passwd"):
+            assert (await place.post("/push/rsscloud", {"url": url})).status == 200
+        assert place.due() == set()
+        await place.post("/push/rsscloud", {"url": place.feed})
+        assert place.due() == {place.feed}
+
+    run(tmp_path, test)
+
+
+def test_a_ping_may_hint_at_sources(tmp_path: Path) -> None:
+    async def test(place: Place) -> None:
+        values = ("News", place.site, f"{place.site}/other", place.feed)
+        rows = "".join(f"<param><value><string>{value}</string></value></param>" for value in values)
+        call = f"<methodCall><methodName>weblogUpdates.ping</methodName><params>{rows}</params></methodCall>"
+        answer = await place.post("/push/ping", call)
+        assert "<boolean>0</boolean>" in await answer.text()
+        assert place.due() == {place.feed}
+        answer = await place.post("/push/ping", "<methodCall/>")
+        assert "<boolean>1</boolean>" in await answer.text()
+
+    run(tmp_path, test)
+
+
+def test_trust_is_kept_and_shown_by_what_the_crawl_finds(tmp_path: Path) -> None:
+    async def test(place: Place) -> None:
+        for _ in range(3):
+            await place.post("/push/rsscloud", {"url": place.feed})
+            assert place.work() == {place.feed}
+            place.count_poll(new_links=0)
+            await place.review()
+        (trust,) = place.trust().values()
+        assert (trust["hits"], trust["misses"]) == (0, pytest.approx(3, abs=0.01))
+
+    run(tmp_path, test)
