@@ -147,3 +147,51 @@ def test_dates_of_other_articles_and_of_changes_count_less() -> None:
     changed = "<div class=updated-date>Updated 8 May 2024, 11:00</div>"
     article = read(page(body=f"{side}<div class=date>3 May 2024, 14:05</div>{changed}{TEXT}"))
     assert article.published_at == datetime(2024, 5, 3, 14, 5, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("markup", "expected", "note"),
+    [
+        ("<p class=when>May 2, 2024, 9:25 p.m.</p>", "2024-05-02T21:25:00-04:00", "json-ld+shown-zone"),
+        ("<p class=when>3 May 2024, 7:25</p>", "2024-05-03T07:25:00+06:00", "json-ld+shown-zone"),
+        ("<p class=when>3 May 2024, 1:40</p>", "2024-05-03T01:25:00+00:00", "json-ld"),
+        ("<p class=when>2 May 2024</p>", "2024-05-02T22:25:00-03:00", "json-ld+country-zone"),
+        ("<p class=when>3 May 2024</p>", "2024-05-03T01:25:00+00:00", "json-ld"),
+        ("<p class=when>1 May 2024</p>", "2024-05-03T01:25:00+00:00", "json-ld"),
+    ],
+)
+def test_a_moment_in_utc_is_told_by_the_clock_that_the_page_shows(
+    markup: str, expected: str, note: str
+) -> None:
+    head = json_ld('{"@type":"NewsArticle","datePublished":"2024-05-03T01:25:00Z"}')
+    article = read(page(head, markup + TEXT), "https://www.diario.com.ar/nota/1")
+    assert article.published_at is not None
+    assert article.published_at.isoformat() == expected
+    assert article.extraction["published_at"] == note
+
+
+@pytest.mark.parametrize(
+    ("head", "body", "source"),
+    [
+        ("", TEXT + "<p>Anna, 3 May 2024</p>", "visible"),
+        ("", "<div class=teaser-box><b>3.5.24</b></div>" + TEXT, "visible"),
+        ("<script>var state = {'pubDate': '2024-05-03T00:00:00'}</script>", TEXT, "generic"),
+        ("<meta property=og:image content=https://img.example.org/2024/05/03/rain.jpg>", TEXT, "url"),
+    ],
+)
+def test_the_last_places_to_look_for_a_day(head: str, body: str, source: str) -> None:
+    article = read(page(head, body), "https://example.org/rain")
+    assert article.published_at == datetime(2024, 5, 3, tzinfo=UTC)
+    assert (article.published_source, article.published_precision) == (source, "day")
+
+
+def test_a_day_at_the_end_of_the_title_and_in_the_number_of_the_article() -> None:
+    titled = page("<meta property=og:title content='Rain | DW | 03.05.2024'>")
+    assert read(titled, "https://example.org/rain").published_at == datetime(2024, 5, 3, tzinfo=UTC)
+    numbered = read(page(), "https://example.org/article/A2024050314320005196")
+    assert numbered.published_at == datetime(2024, 5, 3, tzinfo=UTC)
+
+
+def test_a_date_that_the_text_tells_of_is_not_that_of_the_article() -> None:
+    told = "<p>The bridge, which was closed when the last old mill burnt down, had fallen on 3 May 2011.</p>"
+    assert read(page(body=TEXT + told), "https://example.org/rain").published_at is None

@@ -211,3 +211,41 @@ def test_captions_menus_and_forms_are_no_text() -> None:
 
 def test_tags() -> None:
     assert clean_tags(["rain, floods ,Rain", "#dam", "type:article", "x" * 99]) == ["rain", "floods", "dam"]
+
+
+@pytest.mark.parametrize(
+    ("markup", "names"),
+    [
+        ("<ul><li><strong>Autorin/Autor</strong> Roman Beispiel</li></ul>", ["Roman Beispiel"]),
+        ("<div>(责编：牛镛、岳弘彬)</div>", ["牛镛", "岳弘彬"]),
+        (
+            "<p>Von: <span><a href=/x>Bill MUSTER</a>, </span><span>Mara PROBE</span></p>",
+            ["Bill MUSTER", "Mara PROBE"],
+        ),
+        ("<p>By Jane Doe</p>", ["Jane Doe"]),
+        ("<p>By Friday the water had gone down again.</p>", []),
+        ("<aside><p>By Jane Doe</p></aside>", []),
+    ],
+)
+def test_names_behind_a_label(markup: str, names: list[str]) -> None:
+    assert read(page(body=TEXT + markup)).authors == names
+
+
+def test_a_page_with_a_side_column_is_none_itself() -> None:
+    html = page(body="<span class=byline>By Jane Doe</span>" + TEXT)
+    assert read(html.replace(b"<body>", b"<body class=right-sidebar>")).authors == ["Jane Doe"]
+
+
+def test_the_name_of_the_site_gives_way_to_the_byline() -> None:
+    head = "<meta name=author content='Daily Rain NEWS'><meta property=og:site_name content='Daily Rain'>"
+    assert read(page(head, "<span class=byline>By Jane Doe</span>" + TEXT)).authors == ["Jane Doe"]
+
+
+def test_headings_for_search_engines_and_lines_below_the_headline() -> None:
+    shared = "<meta property=og:title content='Mayor walks along the dam as the water rises'>"
+    trail = "<h1 class=breadcrumb-title>Rain closes the lower road</h1>"
+    assert read(page(shared, trail + TEXT, h1="")).title == "Mayor walks along the dam as the water rises"
+    lines = (
+        "<h1>Rain closes the lower road<br><small>A second wave is near</small> <i>03.05.24 12:01</i></h1>"
+    )
+    assert read(page("", lines + TEXT, h1="")).title == "Rain closes the lower road"

@@ -134,3 +134,21 @@ def test_collections_of_schema_org() -> None:
         b"</head>", json_ld('{"@type":"CollectionPage","name":"Sport"}').encode() + b"</head>"
     )
     assert why(front, f"{SITE}/a/b") == "section_front"
+
+
+def test_an_article_of_which_the_page_holds_the_summary_only_is_partial() -> None:
+    said = (
+        "The river rose in the night and by morning the lower road was closed to all but the fire brigade, "
+        * 2
+    )
+    node = f'{{"@type":"NewsArticle","headline":"Rain closes the lower road","description":"{said}",%s}}'
+    article = read(page(json_ld(node % '"datePublished":"2024-05-03"'), ""))
+    assert article.partial
+    assert article.text == said.strip()
+    assert article.extraction["text"] == "teaser"
+    assert why(page(json_ld(node % '"wordCount":1'), "")) == "no_text"
+
+
+def test_a_button_that_is_never_closed_hides_no_article() -> None:
+    html = f"<html><body><header><button>Menu<main><h1>Rain closes the road</h1>{TEXT}</main></body></html>"
+    assert read(html.encode()).text.count("\n") == 3

@@ -12,7 +12,7 @@ from newsbot.clock import system_clock, utc
 from newsbot.errors import NotAnArticle
 from newsbot.extraction import details, published
 from newsbot.extraction.agencies import named_agencies
-from newsbot.extraction.authors import author_candidates, rule_authors, visible_authors
+from newsbot.extraction.authors import VISIBLE_TRUST, author_candidates, rule_authors, visible_authors
 from newsbot.extraction.boilerplate import SiteMemory
 from newsbot.extraction.canonical import canonical_url
 from newsbot.extraction.evidence import DERIVED, RULE, Candidate, best
@@ -22,7 +22,7 @@ from newsbot.extraction.language import detect, normal_code
 from newsbot.extraction.page import Page
 from newsbot.extraction.parse import parse_html
 from newsbot.extraction.selectors import Selected, layout_for
-from newsbot.extraction.text import Body, find_body
+from newsbot.extraction.text import TEASER, Body, find_body
 from newsbot.extraction.titles import choose_title, clean_title, site_names, title_candidates
 from newsbot.extraction.verdict import refuse_page, refuse_text
 from newsbot.items import Article, Link
@@ -99,7 +99,7 @@ class _Reader:
         self._people_and_subjects(article)
         article.text = body.trimmed(article.title, article.authors)
         article.form = form_of(self.page, article.title, article.text)
-        article.partial = is_partial(self.page, article.text)
+        article.partial = body.method == TEASER or is_partial(self.page, article.text)
         self._language(article)
         return article
 
@@ -161,7 +161,12 @@ class _Reader:
 
     def _authors(self) -> Candidate[list[str]] | None:
         stated = rule_authors(self.selected.strings("authors"))
-        return stated or best(author_candidates(self.page)) or visible_authors(self.page)
+        if stated is not None:
+            return stated
+        found = best(author_candidates(self.page))
+        if found is not None and found.confidence > VISIBLE_TRUST:
+            return found
+        return visible_authors(self.page) or found
 
     def _stated(self, field: str) -> Candidate[str] | None:
         value = self.selected.string(field)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import chain, islice
 from typing import Any
 
 from lxml.html import HtmlElement
@@ -12,16 +13,20 @@ from newsbot.extraction.evidence import JSON_LD, META, MICRODATA, RULE, VISIBLE,
 from newsbot.extraction.jsonld import Nodes, texts
 from newsbot.extraction.page import Page, text_of, xpath
 from newsbot.extraction.strings import key, plain, word_set
+from newsbot.extraction.titles import site_names
 
 MAX_AUTHORS = 25
+VISIBLE_TRUST = 0.5
+_SITE_TRUST = 0.3
 
 _SPLIT = re.compile(
-    r"\s*[;|•·/\n]\s*|\s*,\s+|(?<=[a-zа-яё]),(?=[A-ZА-ЯЁ])|\s+(?:and|und|et|e|y|i|og|och|en|и|й|та|ve|&|"
+    r"\s*[;|•·/\n、，]\s*|\s*,\s+|(?<=[a-zа-яё]),(?=[A-ZА-ЯЁ])|\s+(?:and|und|et|e|y|i|og|och|en|и|й|та|ve|&|"
     r"with|mit|avec|con)\s+",
     re.IGNORECASE,
 )
 _BY = re.compile(
-    r"^(?:(?:written|story|text|texte?|report(?:ed|ing)?|posted|published|фото и текст|текст|автор(?:ы|"
+    r"^(?:(?:written|veröffentlicht|erstellt|geschrieben|"
+    r"story|text|texte?|report(?:ed|ing)?|posted|published|фото и текст|текст|автор(?:ы|"
     r"и)?(?: статьи| текста| материала)?|"
     r"подготовил[аи]?|беседовал[аи]?|записал[аи]?|von|par|por|de la redacción|redigerad av|af|av|di|door|"
     r"przez|yazan|autor(?:en|in|es|a|zy)?|"
@@ -35,8 +40,10 @@ _TAIL = re.compile(
     r"ph\.d\.?))\s*$|\s+(?:updated|published|обновлено)\b.*$",
     re.IGNORECASE,
 )
+_OFFICE = re.compile(r"\s?(?:기자|특파원|記者|记者)$")
+"""Reporter, correspondent: written behind the name in Korean, Japanese and Chinese."""
 _NOT_A_NAME = re.compile(
-    r"https?:|www\.|\.(?:com|org|net|ru|html?)/|@|[<>{}=_#*\\]|\d{2}|\b(?:updated|published|posted|"
+    r"https?:|www\.|\.(?:com|org|net|ru|html?)/|@|[<>{}=_#*\\]|\d{2}|\b(?:updated|published|posted|veröffentlicht|"
     r"comments?|share|follow|subscribe|photo|photos|image|video|"
     r"copyright|all rights|read more|reporter|correspondent|editor|journalist|journalistin|redakteur(?:in)?|"
     r"redaktor|autor|admin(?:istrator)?|"
@@ -57,6 +64,21 @@ _BYLINE = xpath(
     " or contains(@data-testid,'author') or contains(@data-testid,'byline')]"
     "[not(self::body or self::html or self::article or self::main or self::script or self::img)]"
 )
+_MARKED = xpath(
+    "//a[contains(concat(' ',@rel,' '),' author ')]"
+    " | //*[contains(concat(' ',@class,' '),' fn ') or contains(concat(' ',@class,' '),' p-author ')]"
+    "[ancestor-or-self::*[contains(@class,'author') or contains(@class,'byline')]]"
+    " | //a[contains(@href,'/author/') or contains(@href,'/autor/') or contains(@href,'/autoren/')"
+    " or contains(@href,'/auteur/')]"
+)
+"""Elements that can be nothing but an author's name: links to an author, hCard and microformats."""
+_LABEL = re.compile(
+    r"[(\[]?(?:(?P<sure>(?:责编|责任编辑|作者|撰文|記者|文／|기자)\s?[:：]?|"
+    r"(?:by|von|par|por|di|door|av|af|text|texte|words|story|текст|автор(?:ы)?|aut(?:h)?or(?:en|in|es|a|e)?|"
+    r"autorin/autor|auteur|redazione|redaktion|yazan|haber)\s?[:：]|autorin/autor\b)|(?:by|von|par|por)\s)",
+    re.IGNORECASE,
+)
+"""What stands before the names in a line; after a ``sure`` one anything that may be a name is one."""
 _NAME = xpath(".//*[@itemprop='name']")
 _ASIDE = re.compile(r"comment|related|sidebar|footer|recommend|widget|bio\b|popular|social", re.IGNORECASE)
 
@@ -83,7 +105,7 @@ def _names(value: str) -> Iterator[str]:
         return
     for part in _SPLIT.split(text):
         name = _BY.sub("", (part or "").strip(' \t.,:;-–—|"«»“”'))
-        name = _TAIL.sub("", name).strip(" ,:;-–—|")
+        name = _OFFICE.sub("", _TAIL.sub("", name)).strip(" ,:;-–—|")
         if _is_name(name):
             yield name
 
@@ -91,11 +113,25 @@ def _names(value: str) -> Iterator[str]:
 def _is_name(name: str) -> bool:
     if not 2 <= len(name) <= 60 or key(name) in _EMPTY or not any(sign.isalpha() for sign in name):
         return False
+    if name.count("(") != name.count(")"):  # a piece of something longer
+        return False
     return len(name.split()) <= 6 and not _NOT_A_NAME.search(name)
 
 
 def author_candidates(page: Page) -> Iterator[Candidate[list[str]]]:
-    """Yield lists of authors by source: JSON-LD, microdata, meta."""
+    """Yield lists of authors by source: JSON-LD, microdata, meta.
+
+    The site's own name beside others is none of them; alone, it is the last thing to believe.
+    """
+    for candidate in _stated_authors(page):
+        others = [name for name in candidate.value if not _is_site(name, page)]
+        if others:
+            yield Candidate(others, candidate.method, candidate.confidence)
+        else:
+            yield Candidate(candidate.value, candidate.method, _SITE_TRUST)
+
+
+def _stated_authors(page: Page) -> Iterator[Candidate[list[str]]]:
     node = page.article
     if node is not None:
         persons, others = _by_type(node.get("author") or node.get("creator"), page.nodes)
@@ -131,9 +167,9 @@ def author_candidates(page: Page) -> Iterator[Candidate[list[str]]]:
 
 
 def visible_authors(page: Page) -> Candidate[list[str]] | None:
-    """Return the names of the visible byline; asked only where nothing else names authors."""
+    """Return the names of the visible byline; asked only where nothing else names persons."""
     found = clean_authors(_bylines(page))
-    return Candidate(found, VISIBLE, 0.5) if found else None
+    return Candidate(found, VISIBLE, VISIBLE_TRUST) if found else None
 
 
 def rule_authors(values: list[str]) -> Candidate[list[str]] | None:
@@ -165,22 +201,69 @@ def _microdata(page: Page) -> list[str]:
 
 def _is_site(name: str, page: Page) -> bool:
     """True for a "name" that is the site's own."""
-    site = key(page.meta("og:site_name"))
     name = key(name)
+    sites = [*site_names(page), key(page.meta("copyright", "publisher", "dc.publisher"))]
     return bool(name) and (
-        name == site or name.replace(" ", "") in page.host.replace("-", "").replace(".", " ").split()
+        name.replace(" ", "") in page.host.replace("-", "").replace(".", " ").split()
+        or any(name == site or (len(site) > 2 and name.startswith(f"{site} ")) for site in sites)
     )
 
 
 def _bylines(page: Page) -> list[str]:
     """Visible bylines outside of comments and side columns: the first that gives names."""
+    if marked := _marked_names(page):
+        return marked
     for element in _BYLINE(page.tree)[:40]:
-        if _is_aside(element):
+        if _is_aside(element, page):
             continue
         text = text_of(element, 400)
         if 3 < len(text) <= 120 and clean_authors([text]) and (_BY.match(text) or _capitalised(text)):
             return [text]
+    return _labelled_names(page)
+
+
+def _labelled_names(page: Page) -> list[str]:
+    """Names behind a label in a line of their own: "Von: Jane Doe", "责编：牛镛"."""
+    for element in page.tree.iter("p", "li", "div", "span", "small", "td", "em", "i"):
+        if not _LABEL.match(_start(element)):
+            continue
+        text = text_of(element, 200).strip("()[] ")
+        label = _LABEL.match(text)
+        if label is None or len(text) > 100 or _is_aside(element, page):
+            continue
+        names = clean_authors([text[label.end() :]])
+        if names and (label["sure"] or all(_is_full_name(name) for name in names)):
+            return names
     return []
+
+
+def _start(element: HtmlElement) -> str:
+    """The first words in an element, be they in an element of their own."""
+    own = (element.text or "").strip()
+    if own or not len(element):
+        return own[:60]
+    return (element[0].text or "").strip()[:60] + " "
+
+
+def _is_full_name(name: str) -> bool:
+    words = name.split()
+    return 2 <= len(words) <= 4 and all(word[:1].isupper() for word in words)
+
+
+def _marked_names(page: Page) -> list[str]:
+    """Names that markup alone makes certain, be they one word in small letters; those side by side."""
+    names: list[str] = []
+    beside: HtmlElement | None = None
+    for element in _MARKED(page.tree)[:20]:
+        parent = element.getparent()
+        group = parent.getparent() if parent is not None else None
+        text = text_of(element, 100)
+        if (names and group is not beside) or not clean_authors([text]) or _is_aside(element, page):
+            continue
+        if text not in names:
+            names.append(text)
+        beside = group
+    return names[:5]
 
 
 def _capitalised(text: str) -> bool:
@@ -190,9 +273,11 @@ def _capitalised(text: str) -> bool:
     )
 
 
-def _is_aside(element: HtmlElement) -> bool:
-    chain = [element, *element.iterancestors()]
-    return any(
-        _ASIDE.search(f"{e.get('class') or ''} {e.get('id') or ''}") or e.tag in ("footer", "aside", "nav")
-        for e in chain[:12]
-    )
+def _is_aside(element: HtmlElement, page: Page) -> bool:
+    for box in islice(chain((element,), element.iterancestors()), 12):
+        if box in page.around_headline or box.tag == "body":
+            return False
+        names = f"{box.get('class') or ''} {box.get('id') or ''}"
+        if box.tag in ("footer", "aside", "nav") or _ASIDE.search(names):
+            return True
+    return False

@@ -39,6 +39,8 @@ FOREIGN = -2.0
 """What is judged below (log odds) goes out of a text that is agreed on."""
 _LEAST_SHARE = 0.5
 """A text that wins by votes but is so much shorter than the first one loses."""
+_HARDLY_ANY = 100
+"""Letters; less is a line or two of the frame of the page."""
 _DOUBT = 1.4
 """The precise text is doubted where the densest container holds so much more."""
 _FULLER = 1.5
@@ -70,6 +72,8 @@ def generic_body(
     if _size(lean) > MAX_ELEMENTS:
         return clean(densest(lean)), "density"
     quick = _trafilatura(lean, fast=True)
+    if _length(quick) < _HARDLY_ANY:  # its few words would mislead the trees
+        quick = []
     judged = judge(whole, known, join(quick))
     quick, learned = clean(quick), clean(judged.blocks())
     if quick and (_share_lines(quick, learned) >= SAME or agreement(quick, learned) >= SAME):

@@ -115,6 +115,11 @@ class Page:
         return [text for element in self.h1 if (text := text_of(element))]
 
     @cached_property
+    def around_headline(self) -> frozenset[HtmlElement]:
+        """The boxes that the headline lies in: none of them is a side column, whatever it is called."""
+        return frozenset(box for element in self.h1[:2] for box in element.iterancestors())
+
+    @cached_property
     def nodes(self) -> Nodes:
         """The JSON-LD of the page."""
         return Nodes(self.scripts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 
 from lxml import etree
 from lxml.html import HtmlElement, HTMLParser, document_fromstring
@@ -17,6 +18,9 @@ MAX_MARKUP = 2_500_000
 MAX_TAGS = 120_000
 """Tags that are parsed; the longest real pages have about 30,000."""
 
+MAX_MAINS = 5
+
+_NEVER_AROUND_MAIN = ("button", "nav", "header", "footer", "aside", "select", "label", "svg", "dialog")
 _BINARY = (
     b"%PDF", b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"PK\x03\x04", b"\x1f\x8b", b"RIFF", b"ID3", b"OggS",
     b"\x7fELF", b"Rar!", b"7z\xbc\xaf", b"MZ\x90", b"wOFF", b"wOF2", b"\xd0\xcf\x11\xe0", b"BZh",
@@ -54,7 +58,15 @@ def parse_html(html: bytes, charset: str | None = None) -> HtmlElement:
         tree, _ = _parse(_LAYOUT_TAG.sub(" ", markup))
     if tree is None:
         raise NotAnArticle("empty")
+    _free_main(tree)
     return tree
+
+
+def _free_main(tree: HtmlElement) -> None:
+    """Make plain boxes of buttons and menus that were never closed and so swallowed the main part."""
+    for main in islice(tree.iter("main"), MAX_MAINS):
+        for holder in main.iterancestors(*_NEVER_AROUND_MAIN):
+            holder.tag = "div"
 
 
 def is_binary(html: bytes) -> bool:

@@ -15,12 +15,15 @@ from newsbot.extraction.boilerplate import SiteMemory
 from newsbot.extraction.clues import Known
 from newsbot.extraction.embedded import embedded_blocks
 from newsbot.extraction.evidence import JSON_LD, RULE
+from newsbot.extraction.jsonld import texts
 from newsbot.extraction.page import Page
 from newsbot.extraction.selectors import Selected
 from newsbot.extraction.strings import key, looks_like_code, size, squash
 from newsbot.extraction.tidy import tidy, trim_edges
 
 MAX_TEXT = 500_000
+TEASER = "teaser"
+"""The method of a text that is only the summary of one that the page does not hold."""
 _HARDLY_ANY = 100
 _SENTENCE = re.compile(r"^.{20,160}?[.!?…](?=\s|$)")
 _MARKUP = re.compile(r"</?(?:p|br|div|h[1-6]|li|ul|strong|em|a|span)\b", re.IGNORECASE)
@@ -74,7 +77,19 @@ def find_body(page: Page, selected: Selected, memory: SiteMemory | None = None) 
         carried = tidy(embedded_blocks(page.tree))
         if carried:
             return Body(tuple(carried), "embedded")
+        if teaser := _teaser(page):
+            return Body((Block("paragraph", teaser),), TEASER)
     return Body(tuple(blocks), method)
+
+
+def _teaser(page: Page) -> str:
+    """What the data say of an article whose text the page does not hold at all; empty if it is no article."""
+    node = page.article
+    named = page.nodes.own is not None or "article" in page.meta("og:type").lower()
+    if node is None or not named or not node.get("datePublished"):
+        return ""
+    said = max((squash(text) for text in texts(node.get("description"))), key=len, default="")
+    return said if size(said) >= _HARDLY_ANY else ""
 
 
 def known_of(page: Page) -> Known:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from lxml.html import HtmlElement
+
 from newsbot.extraction.evidence import (
     FEED,
     JSON_LD,
@@ -25,8 +27,11 @@ MAX_TITLE = 400
 _SEPARATOR = re.compile(
     r"\s+[|¦│‖•·»›—–\-:/~]{1,2}\s+|\s*[|│‖ㅣ]\s*|\s+::\s+|\s*»\s*$|--|_(?=[^_]{2,20}$)|\s*›\s*"
 )
-_TAILED = re.compile(r"\s*(?:[|¦│‖•·»›/]|::|\s[–—\-]\s|:\s[^–—\-])")
+_TAILED = re.compile(r"\s*(?:[|¦│‖•·»›/]|::|\s[–—\-]\s|:\s[^–—\-]|-\w{1,12}$)")
 _STRONG = re.compile(r"\s*[|│‖ㅣ]\s*|\s+(?:::+|»|›|«)\s+")
+_IN_TRAIL = re.compile(r"bread-?crumb|seo-?title", re.IGNORECASE)
+_NEXT_LINE = frozenset({"br", "small", "div", "p", "h2", "h3"})
+_LEAST_LINE = 20
 _EMPTY = frozenset(
     {
         "untitled",
@@ -123,7 +128,8 @@ def title_candidates(page: Page, hint: Link | None) -> Iterator[Candidate[str]]:
         raw.append((first_text(page.article.get("headline")), JSON_LD, 0.82))
         raw.append((first_text(page.article.get("name")), JSON_LD, 0.7))
     raw.append((page.meta("og:title"), OPEN_GRAPH, 0.81))
-    raw.extend((text, VISIBLE, 0.86 - 0.1 * index) for index, text in enumerate(page.headings[:3]))
+    raw.extend((text, VISIBLE, trust) for text, trust in _visible(page))
+    for_search = {key(clean_title(text_of(heading), sites)) for heading in page.h1 if _is_for_search(heading)}
     raw.extend(
         (item.get("content") or text_of(item, 600), MICRODATA, 0.8)
         for item in page.items.get("headline", [])[:1]
@@ -144,7 +150,26 @@ def title_candidates(page: Page, hint: Link | None) -> Iterator[Candidate[str]]:
     for text, method, confidence in raw:
         title = clean_title(text, sites) if text else ""
         if _usable(title, sites):
-            yield Candidate(title, method, confidence)
+            yield Candidate(title, method, confidence - (0.25 if key(title) in for_search else 0.0))
+
+
+def _visible(page: Page) -> Iterator[tuple[str, float]]:
+    """Yield headings and the trust in them, and of one with a line below it within also the first line."""
+    trust = 0.86
+    for heading in page.h1:
+        text = text_of(heading)
+        if not text or trust < 0.6:
+            continue
+        yield text, trust
+        lead = plain(heading.text or "")
+        if len(lead) >= _LEAST_LINE and any(child.tag in _NEXT_LINE for child in heading):
+            yield lead, trust + 0.01
+        trust -= 0.1
+
+
+def _is_for_search(heading: HtmlElement) -> bool:
+    """True for a heading that ends the trail of sections: readers see another headline."""
+    return bool(_IN_TRAIL.search(" ".join(part for pair in heading.items() for part in pair)))
 
 
 def _usable(title: str, sites: list[str]) -> bool:

@@ -19,6 +19,8 @@ SHORT_WITH_HINT = 60
 """Letters of text that are enough when a feed or a news sitemap calls the page news."""
 SHORT_WITH_METADATA = 110
 """… when the page calls itself an article."""
+SHORT_HEADED = 180
+"""… when the page as a whole is headed as one story."""
 SHORT_PLAIN = 250
 """… when nothing speaks for it but its text."""
 LONG = 1200
@@ -103,9 +105,10 @@ def refuse_text(page: Page, blocks: Sequence[Block], rule: Rule | None, hint: Li
     named = own or _calls_itself(page)
     if not text.strip():
         return "no_text"
-    if length < (SHORT_WITH_HINT if expected else SHORT_WITH_METADATA if named else SHORT_PLAIN):
+    plain = SHORT_HEADED if _is_headed(page) else SHORT_PLAIN
+    if length < (SHORT_WITH_HINT if expected else SHORT_WITH_METADATA if named else plain):
         return "front_page" if _is_front(page) and not expected else "too_short"
-    if expected or (own and not _is_front(page)):
+    if expected or (own and not _is_front(page)) or (named and _is_headed_as_shared(page)):
         return None
     return _listing(page, blocks, length, named=named)
 
@@ -172,6 +175,15 @@ def _is_headed(page: Page) -> bool:
         return False
     words = key(heading)
     return key(page.title_tag).startswith(words) and words not in map(key, site_names(page))
+
+
+def _is_headed_as_shared(page: Page) -> bool:
+    """True when a heading that is no mere name is what the page is called when it is shared."""
+    shared = key(page.meta("og:title"))
+    return any(
+        len(heading) >= _LONG_HEADLINE and len(heading.split()) >= _MANY_WORDS and key(heading) == shared
+        for heading in page.headings
+    )
 
 
 def _is_search(parts: SplitResult) -> bool:
