@@ -146,7 +146,7 @@ def test_an_article_of_which_the_page_holds_the_summary_only_is_partial() -> Non
     assert article.partial
     assert article.text == said.strip()
     assert article.extraction["text"] == "teaser"
-    assert why(page(json_ld(node % '"wordCount":1'), "")) == "no_text"
+    assert why(page(json_ld(node % '"wordCount":1'), "")) == "too_short"
 
 
 def test_a_button_that_is_never_closed_hides_no_article() -> None:

@@ -16,6 +16,7 @@ from newsbot.extraction.strings import key, plain, word_set
 from newsbot.extraction.titles import site_names
 
 MAX_AUTHORS = 25
+MAX_LOOKED_AT = 10_000
 VISIBLE_TRUST = 0.5
 _SITE_TRUST = 0.3
 
@@ -224,7 +225,8 @@ def _bylines(page: Page) -> list[str]:
 
 def _labelled_names(page: Page) -> list[str]:
     """Names behind a label in a line of their own: "Von: Jane Doe", "责编：牛镛"."""
-    for element in page.tree.iter("p", "li", "div", "span", "small", "td", "em", "i"):
+    lines = page.tree.iter("p", "li", "div", "span", "small", "td", "em", "i")
+    for element in islice(lines, MAX_LOOKED_AT):
         if not _LABEL.match(_start(element)):
             continue
         text = text_of(element, 200).strip("()[] ")

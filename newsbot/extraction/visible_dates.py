@@ -18,6 +18,7 @@ MAX_ELEMENTS = 120
 MAX_LINE = 70
 """A date further on in a line is one of those that the text tells of."""
 MAX_LINES = 20
+MAX_LOOKED_AT = 10_000
 MAX_SCRIPT = 1_000_000
 
 _DATED = xpath(
@@ -90,7 +91,7 @@ def dates_in_text(page: Page, region: str | None) -> Iterator[tuple[Written, flo
     """Yield dates of short lines and of the starts of paragraphs, wherever they stand."""
     headline = page.h1[0] if page.h1 else None
     after, count = headline is None, 0
-    for element in page.tree.iter(*_LINES):
+    for element in islice(page.tree.iter(*_LINES), MAX_LOOKED_AT):
         after = after or element is headline
         own = _own_start(element)
         if not any(sign.isdigit() for sign in own) or _SAYS_OTHER.search(own):
