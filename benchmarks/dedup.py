@@ -33,8 +33,8 @@ import numpy as np
 from datasketch import MinHash
 
 from newsbot.dedup.decision import SAME_STORY, different_news, numbers_in
-from newsbot.dedup.index import SqliteIndex
 from newsbot.dedup.minhash import Signature, shingle_hashes, signature, similarities
+from newsbot.dedup.sqlite import SqliteIndex
 from newsbot.urls import host_key
 from newsbot.words import tokens
 

@@ -31,9 +31,10 @@ import redis
 from datasketch import MinHash, MinHashLSH
 
 from benchmarks.servers import own_redis
-from newsbot.dedup.index import BANDS, ROWS, NearIndex, SqliteIndex
+from newsbot.dedup.index import BANDS, ROWS, NearIndex
 from newsbot.dedup.minhash import PERMUTATIONS, SEED, Signature
 from newsbot.dedup.redis import RedisIndex
+from newsbot.dedup.sqlite import SqliteIndex
 
 CLIENTS = (1, 2)
 RACERS = (2, 4, 8)

@@ -28,8 +28,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from newsbot.discovery.shape import log_odds, probability
 from newsbot.ranking import THRESHOLD, odds_of_text
+from newsbot.rules.shape import log_odds, probability
 from newsbot.urls import canonicalize, is_asset
 
 LINKS = Path(__file__).parent.parent.parent / "shared" / "urls" / "links-dev.jsonl.gz"
@@ -60,12 +60,12 @@ def main() -> None:
     if not arguments.links.exists():
         parser.error(f"{arguments.links} does not exist; name a file with --links")
     pages = labelled(arguments.links)
-    rows = [row for name, score in WAYS.items() for row in measure(name, score, pages, arguments)]
+    table = [row for name, score in WAYS.items() for row in measure(name, score, pages, arguments)]
     if arguments.json:
-        print(json.dumps(rows, ensure_ascii=False))
+        print(json.dumps(table, ensure_ascii=False))
         return
     print(f"{len(pages)} pages of {len({page.domain for page in pages})} domains")
-    for row in rows:
+    for row in table:
         print("  ".join(f"{key}={value}" for key, value in row.items()))
 
 
@@ -125,19 +125,16 @@ def rates(count: Counter[str]) -> tuple[float, float]:
     ) if wanted else 0.0
 
 
-def labelled(path: Path) -> list[Labelled]:
+def labelled(path: Path, at_least: int = MIN_OF_EACH) -> list[Labelled]:
     """Return the pages that have a label, of domains with enough of both kinds."""
     seen: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
-    opener = gzip.open if path.suffix == ".gz" else open
-    with opener(path, "rt", encoding="utf-8") as lines:
-        for line in lines:
-            row = json.loads(line)
-            try:
-                url = canonicalize(row["url"])
-            except ValueError:
-                continue
-            if not is_asset(url):
-                seen[row["domain"], url].append((row["where"], row["text"] or ""))
+    for row in _read(path):
+        try:
+            url = canonicalize(row["url"])
+        except ValueError:
+            continue
+        if not is_asset(url):
+            seen[row["domain"], url].append((row["where"], row["text"] or ""))
     pages = []
     for (domain, url), found in seen.items():
         label = _label(found)
@@ -146,11 +143,21 @@ def labelled(path: Path) -> list[Labelled]:
             pages.append(Labelled(domain, url, text, label))
     number = Counter((page.domain, page.positive) for page in pages)
     enough = {
-        page.domain
-        for page in pages
-        if min(number[page.domain, kind] for kind in (True, False)) >= MIN_OF_EACH
+        page.domain for page in pages if min(number[page.domain, kind] for kind in (True, False)) >= at_least
     }
     return [page for page in pages if page.domain in enough]
+
+
+def rows(path: Path) -> Iterator[tuple[str, str, str]]:
+    """Give domain, address and text of each link, as they stand on the pages."""
+    for row in _read(path):
+        yield row["domain"], row["url"], row["text"] or ""
+
+
+def _read(path: Path) -> Iterator[dict[str, Any]]:
+    opener = gzip.open if path.suffix == ".gz" else open
+    with opener(path, "rt", encoding="utf-8") as lines:
+        yield from map(json.loads, lines)
 
 
 def _label(found: list[tuple[str, str]]) -> bool | None:

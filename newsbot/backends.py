@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from newsbot.clock import Clock, system_clock
-from newsbot.dedup.index import NearIndex, SqliteIndex
+from newsbot.dedup.index import NearIndex
+from newsbot.dedup.sqlite import SqliteIndex
 from newsbot.frontier.base import Frontier
 from newsbot.frontier.sqlite import SqliteFrontier
 from newsbot.rules import RuleSet, load_rules

@@ -1,7 +1,7 @@
 """What a link is likely to be, and how soon it should be fetched.
 
 The site's rule decides first. Where it says nothing, evidence is added up as log-odds: the shape of
-the address (:mod:`newsbot.discovery.shape`), where the link was found, what its text is like. A link that
+the address (:mod:`newsbot.rules.shape`), where the link was found, what its text is like. A link that
 is less likely than :data:`THRESHOLD` to be an article, and no list of articles either, is rejected.
 
 Priorities (higher is fetched first within a host):
@@ -21,11 +21,12 @@ import re
 from dataclasses import dataclass
 from datetime import datetime
 
-from newsbot.discovery.shape import features, is_front_page, log_odds, probability
 from newsbot.discovery.traps import is_archive, is_pagination, trap
 from newsbot.items import Kind, Link, Where
+from newsbot.rules.learn import LearnedRule
 from newsbot.rules.match import Match, classify
 from newsbot.rules.schema import Rule
+from newsbot.rules.shape import features, is_front_page, log_odds, probability
 from newsbot.urls import canonicalize
 
 THRESHOLD = 0.5
@@ -74,8 +75,12 @@ class Judgement:
     reason: str
 
 
-def judge(link: Link, rule: Rule, *, depth: int, now: datetime) -> Judgement:
+def judge(
+    link: Link, rule: Rule, *, depth: int, now: datetime, learned: LearnedRule | None = None
+) -> Judgement:
     """Judge a link by the rule of its site; ``depth`` is the number of clicks to it from a source.
+
+    ``learned`` is what was learned of the site's addresses; it takes the place of the global prior.
 
     Reasons of rejected links: bad_url, ``denied:<pattern>``, offsite, too_deep, those of
     :func:`newsbot.discovery.traps.trap`, front_page, not_in_rule (the rule has article patterns and none
@@ -92,13 +97,15 @@ def judge(link: Link, rule: Rule, *, depth: int, now: datetime) -> Judgement:
     if (kind := _known_source(link, match)) is not None:
         return Judgement(kind=kind, priority=SOURCE_PRIORITY[kind], accepted=True, reason=_why(link, match))
     if match.kind is Kind.ARTICLE:
-        score = max(probability(article_odds(link, url) + _ODDS_OF_PATTERN), _SCORE_OF_PATTERN)
+        score = max(probability(article_odds(link, url, learned) + _ODDS_OF_PATTERN), _SCORE_OF_PATTERN)
         return _article(link, score, now, _why(link, match))
     if (reason := trap(url, now)) is not None:
         return _rejected(reason)
     is_section = match.kind is Kind.SECTION or link.kind is Kind.SECTION
     return (
-        _section(link, depth, _why(link, match)) if is_section else _by_evidence(link, url, rule, depth, now)
+        _section(link, depth, _why(link, match))
+        if is_section
+        else _by_evidence(link, url, rule, depth=depth, now=now, learned=learned)
     )
 
 
@@ -110,9 +117,10 @@ def is_onsite(url: str, rule: Rule) -> bool:
         return False
 
 
-def article_odds(link: Link, url: str) -> float:
+def article_odds(link: Link, url: str, learned: LearnedRule | None = None) -> float:
     """Return the log-odds that a link leads to an article; ``url`` is its canonical address."""
-    odds = log_odds(url) + _ODDS_OF_PLACE.get(link.where, 0.0) + odds_of_text(link.text)
+    odds = log_odds(url) if learned is None else learned.log_odds(url)
+    odds += _ODDS_OF_PLACE.get(link.where, 0.0) + odds_of_text(link.text)
     return odds + _ODDS_OF_TIME if link.published_at is not None else odds
 
 
@@ -142,7 +150,9 @@ def _obstacle(link: Link, url: str, rule: Rule, match: Match, depth: int) -> str
     return "too_deep" if depth > rule.max_depth else None
 
 
-def _by_evidence(link: Link, url: str, rule: Rule, depth: int, now: datetime) -> Judgement:
+def _by_evidence(
+    link: Link, url: str, rule: Rule, *, depth: int, now: datetime, learned: LearnedRule | None
+) -> Judgement:
     """Judge a link of which the rule says nothing."""
     declared = link.where in _DECLARED
     if not declared and (is_pagination(url) or is_archive(url)):
@@ -152,7 +162,7 @@ def _by_evidence(link: Link, url: str, rule: Rule, depth: int, now: datetime) ->
         return _rejected("front_page")
     if rule.article and not declared:
         return _rejected("not_in_rule")
-    score = probability(article_odds(link, url))
+    score = probability(article_odds(link, url, learned))
     if declared:
         return _article(link, score * _DOUBT if rule.article else score, now, link.where.value)
     return (

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 import redis
 
-from newsbot.dedup.index import SqliteIndex
 from newsbot.dedup.redis import RedisIndex
+from newsbot.dedup.sqlite import SqliteIndex
 from newsbot.demo.check import compare
 from newsbot.demo.server import DemoServer
 from newsbot.frontier.redis import RedisFrontier

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
-import numpy as np
 import pytest
-from numpy.typing import NDArray
 
-from newsbot.dedup import index as index_module
-from newsbot.dedup.index import KEEP, MAX_CANDIDATES, SqliteIndex
-from newsbot.dedup.minhash import signature, similarities
+from newsbot.dedup import sqlite
+from newsbot.dedup.index import KEEP, MAX_CANDIDATES
+from newsbot.dedup.minhash import signature
+from newsbot.dedup.sqlite import SqliteIndex
 from newsbot.errors import SchemaError
 from tests.test_dedup_minhash import text_of
 
@@ -31,64 +31,81 @@ def index(path: Path) -> Iterator[SqliteIndex]:
     opened.close()
 
 
-def buckets_of(path: Path) -> int:
+def kept(path: Path) -> tuple[int, int]:
+    """Return how many texts and postings the file holds."""
     with sqlite3.connect(path) as database:
-        count = int(database.execute("SELECT count(*) FROM near_band").fetchone()[0])
+        texts = int(database.execute("SELECT count(*) FROM near_text").fetchone()[0])
+        octets = database.execute("SELECT coalesce(sum(length(postings)), 0) FROM near_bucket").fetchone()[0]
     database.close()
-    return count
+    return texts, octets // 6
 
 
-def test_the_same_document_again_replaces_itself(index: SqliteIndex, path: Path) -> None:
+def test_a_text_costs_seventeen_postings_and_replaces_itself(index: SqliteIndex, path: Path) -> None:
     first, second = " ".join(text_of(1)), " ".join(text_of(2))
-    for text in (first, first, second):
+    for text, postings in ((first, 17), (first, 17), (second, 33)):  # those of the first wait to be met
         index.check_and_insert("doc", "a.org", signature(text), NOW)
-        assert (index.count(), buckets_of(path)) == (1, 16)
+        assert kept(path) == (1, postings)
+    index.check_and_insert("other", "a.org", signature(first), NOW)
+    assert kept(path) == (2, 34)
 
 
-def test_a_text_that_became_short_is_taken_out(index: SqliteIndex, path: Path) -> None:
-    index.check_and_insert("doc", "a.org", signature(" ".join(text_of(1))), NOW)
-    assert index.check_and_insert("doc", "a.org", signature("Short now."), NOW) == []
-    assert (index.count(), buckets_of(path)) == (0, 0)
-
-
-def test_what_came_long_ago_is_forgotten_and_cleared_away(index: SqliteIndex, path: Path) -> None:
-    same = signature(" ".join(text_of(1)))
-    for turn in range(3):
-        index.check_and_insert(f"old {turn}", "a.org", same, NOW + turn)
-    for number in range(100):
-        index.check_and_insert(
-            f"{number}", "a.org", signature(" ".join(text_of(10 + number))), NOW + 3 * KEEP
-        )
-    assert (index.count(), buckets_of(path)) == (100, 1600)
-
-
-def test_a_template_fills_no_more_than_its_share_of_a_look(
-    index: SqliteIndex, monkeypatch: pytest.MonkeyPatch
+def test_postings_of_what_is_gone_are_cleared_away(
+    index: SqliteIndex, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(sqlite, "_BUCKETS", 1)  # each clearing begins at the first bucket
+    for number in range(10):
+        index.check_and_insert(f"old {number}", "a.org", signature(" ".join(text_of(number))), NOW)
+    for number in range(193):
+        index.check_and_insert("new", "a.org", signature(f"{number} " * 30), NOW + 2 * KEEP)
+    assert kept(path) == (0, 0)
+
+
+def test_numbers_are_never_used_again(index: SqliteIndex, path: Path) -> None:
+    """Another process may believe that all below a number are gone."""
+    with closing(SqliteIndex(path)) as other:
+        for number in range(70):
+            other.check_and_insert(f"{number}", "a.org", signature(" ".join(text_of(number))), NOW)
+        for _ in range(70):
+            index.check_and_insert("short", "a.org", signature("Short."), NOW + 2 * KEEP)
+        assert kept(path)[0] == 0
+        same = signature(" ".join(text_of(100)))
+        assert index.check_and_insert("one", "a.org", same, NOW + 2 * KEEP) == []
+        assert [n.doc_id for n in other.check_and_insert("two", "a.org", same, NOW + 2 * KEEP)] == ["one"]
+
+
+def test_a_template_fills_no_more_than_its_share_of_a_bucket(index: SqliteIndex, path: Path) -> None:
     same = signature(" ".join(text_of(1)))
     for number in range(MAX_CANDIDATES + 30):
         index.check_and_insert(f"{number}", "a.org", same, NOW + number)
-    compared: list[int] = []
+    assert kept(path) == (MAX_CANDIDATES + 30, 16 * (MAX_CANDIDATES + 1) + MAX_CANDIDATES + 30)
 
-    def counted(packed: bytes, others: list[bytes]) -> NDArray[np.float64]:
-        compared.append(len(others))
-        return similarities(packed, others)
 
-    monkeypatch.setattr(index_module, "similarities", counted)
-    index.check_and_insert("asked", "a.org", same, NOW + 1000)
-    assert compared == [MAX_CANDIDATES]
+def test_the_first_layout_gives_way(path: Path) -> None:
+    SqliteIndex(path).close()
+    with sqlite3.connect(path) as database:
+        for table in ("near_text", "near_bucket"):
+            database.execute(f"DROP TABLE {table}")
+        database.execute("CREATE TABLE near_doc (id INTEGER PRIMARY KEY)")
+        database.execute("CREATE TABLE near_band (bucket INTEGER PRIMARY KEY)")
+        database.execute("UPDATE near_scheme SET scheme = 'an older one'")
+        database.execute("UPDATE newsbot_schema SET version = 1 WHERE component = 'dedup'")
+    database.close()
+    index = SqliteIndex(path)
+    assert index.check_and_insert("doc", "a.org", signature(" ".join(text_of(1))), NOW) == []
+    assert index.count() == 1
+    index.close()
 
 
 def test_an_index_of_another_scheme_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     SqliteIndex(path).close()
     SqliteIndex(path).close()
     with monkeypatch.context() as patch:
-        patch.setattr(index_module, "BUCKETS", "affine64 seed=2")
+        patch.setattr(sqlite, "SCHEME", "affine64 seed=2")
         with pytest.raises(SchemaError, match=r"newsbot\.db: .*affine32 seed=1.*affine64 seed=2.*empty"):
             SqliteIndex(path)
     with sqlite3.connect(path) as database:  # the remedy that the message names
-        for table in ("near_doc", "near_band", "near_scheme"):
+        for table in ("near_text", "near_bucket", "near_scheme"):
             database.execute(f"DELETE FROM {table}")
     database.close()
-    monkeypatch.setattr(index_module, "BUCKETS", "affine64 seed=2")
+    monkeypatch.setattr(sqlite, "SCHEME", "affine64 seed=2")
     SqliteIndex(path).close()

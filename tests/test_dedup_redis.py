@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 
 from newsbot.dedup.index import KEEP, MAX_CANDIDATES
 from newsbot.dedup.minhash import PERMUTATIONS, Signature, signature
+from newsbot.dedup.record import seconds
 from newsbot.dedup.redis import RedisIndex, index, keys
-from newsbot.dedup.redis.record import seconds
-from newsbot.dedup.redis.shortening import lengthen, shorten
+from newsbot.dedup.shortening import lengthen, shorten
 from newsbot.errors import DataError, DataFull, DataUnavailable, SchemaError
 from tests import redisserver
 from tests.servers import free_port

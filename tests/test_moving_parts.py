@@ -15,7 +15,7 @@ from rich.console import Console
 
 from newsbot.clock import utc
 from newsbot.commands.move import _place
-from newsbot.dedup.index import SqliteIndex
+from newsbot.dedup.sqlite import SqliteIndex
 from newsbot.frontier.base import Lease
 from newsbot.frontier.redis import RedisFrontier
 from newsbot.frontier.sqlite import SqliteFrontier

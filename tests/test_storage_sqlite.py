@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from newsbot import sqlitefile
-from newsbot.dedup.index import SqliteIndex
+from newsbot.dedup.sqlite import SqliteIndex
 from newsbot.errors import DataError, DataFull, DataUnavailable, SchemaError
 from newsbot.sqlitefile import open_database
 from newsbot.storage.sqlite import SqliteStorage

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from newsbot import words
 from newsbot.words import MAX_TEXT, fold, token_bytes, tokens
 
 LETTERS = st.characters(
@@ -24,6 +25,31 @@ def test_words_are_the_words_of_the_folded_text(text: str) -> None:
     """The short way for common texts and the long way for all give the same."""
     assert tokens(text) == tokens(fold(text)) == tokens(" ".join(tokens(text)))
     assert tokens(f"{text} \u0301") == tokens(text)  # a lone mark forces the long way
+
+
+def long_way(text: str) -> list[bytes]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(words, "_short_way", lambda _: None)
+        return token_bytes(text)
+
+
+@given(st.text(max_size=60) | TEXTS)
+def test_the_short_way_and_the_long_way_give_the_same_bytes(text: str) -> None:
+    assert token_bytes(text) == long_way(text)
+
+
+def test_every_character_alone_and_inside_of_words_goes_both_ways_alike() -> None:
+    for first in range(0, 0x3100, 64):
+        some = map(chr, range(first, first + 64))
+        text = " ".join(f"a{one}и {one} {one}b" for one in some)
+        assert token_bytes(text) == long_way(text)
+        for part in text.split("и"):
+            assert token_bytes(part) == long_way(part)
+
+
+@pytest.mark.parametrize("text", ["Ёж — “No”", "café é №5 за\u0301мок 🙂 ™", "Київ, Мінск", "plain ASCII"])
+def test_common_texts_go_the_short_way(text: str) -> None:
+    assert words._short_way(text) is not None
 
 
 @given(TEXTS)

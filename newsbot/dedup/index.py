@@ -8,18 +8,15 @@ With 16 bands of 4 values a pair of similarity .5 / .6 / .7 / .8 is found with a
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from hashlib import blake2b
-from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from newsbot.dedup.minhash import SCHEME, Signature, similarities
-from newsbot.errors import SchemaError
-from newsbot.sqlitefile import open_database, readable_errors, transaction
+from newsbot.dedup.record import Record
 
 BANDS = 16
 ROWS = 4
@@ -29,11 +26,11 @@ MAX_CANDIDATES = 200
 """The newest texts of one bucket that are compared; a template may fill a bucket with any number."""
 KEEP = 30 * 86400.0
 """Seconds after which a text is forgotten here: news is copied within days."""
-_FORGET_EVERY = 64  # insertions between two clearings
-_FORGET_AT_ONCE = 256  # texts that one clearing may take: more than come in between, so that it keeps up
 _MULTIPLIERS = np.array(  # odd 64-bit numbers: multilinear hashing of a band's four values
     [0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0xD6E8FEB86659FD93], dtype=np.uint64
 )
+_STEP = np.uint64(0xD6E8FEB86659FD93)
+_STEPS = np.arange(1, BANDS + 1, dtype=np.uint64) * _STEP  # equal values of two bands are not one place
 
 BUCKETS = f"{SCHEME} bands={BANDS}x{ROWS} bits=4"
 """What two indexes must share for their answers to be the same."""
@@ -69,131 +66,6 @@ class NearIndex(Protocol):
         """Release the backend."""
 
 
-_MIGRATIONS = (
-    """
-    -- What the signatures below were made by. One row.
-    CREATE TABLE near_scheme (scheme TEXT NOT NULL);
-
-    CREATE TABLE near_doc (
-        id        INTEGER PRIMARY KEY AUTOINCREMENT,  -- grows with time and is never used twice
-        key       BLOB NOT NULL UNIQUE,               -- hash of doc_id: an index on URLs is thrice as big
-        doc_id    TEXT NOT NULL,
-        source    TEXT NOT NULL,
-        at        REAL NOT NULL,
-        signature BLOB NOT NULL,                      -- 128 values of 4 bits
-        shingles  INTEGER NOT NULL,
-        bands     BLOB NOT NULL                       -- its 16 buckets, to find them again when it goes
-    );
-
-    -- The buckets: 4 bits number of the band, 28 bits hash of its values. Newest text last.
-    CREATE TABLE near_band (
-        bucket INTEGER NOT NULL,
-        doc    INTEGER NOT NULL,
-        PRIMARY KEY (bucket, doc)
-    ) WITHOUT ROWID;
-    """,
-)
-
-_CANDIDATES = " UNION ".join(
-    f"SELECT doc FROM (SELECT doc FROM near_band WHERE bucket = ? ORDER BY doc DESC LIMIT {MAX_CANDIDATES})"  # noqa: S608 - a number of ours
-    for _ in range(BANDS)
-)
-
-
-class SqliteIndex:
-    """:class:`NearIndex` in the embedded data file."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._insertions = 0
-        self._database = open_database(path, component="dedup", migrations=_MIGRATIONS)
-        try:
-            with readable_errors(path):
-                self._check_scheme()
-        except BaseException:
-            self._database.close()
-            raise
-
-    def check_and_insert(self, doc_id: str, source: str, signature: Signature, at: float) -> list[Near]:
-        """See :meth:`NearIndex.check_and_insert`."""
-        key = blake2b(doc_id.encode(), digest_size=12).digest()
-        with readable_errors(self._path), transaction(self._database):
-            self._remove("key = ?", (key,))
-            self._forget(at - KEEP)
-            if not signature.comparable:
-                return []
-            packed, buckets = signature.packed(), _buckets(signature)
-            found = self._near(packed, buckets, at - KEEP)
-            row = (key, doc_id, source, at, packed, signature.shingles, np.array(buckets, "<i4").tobytes())
-            inserted = self._database.execute(
-                "INSERT INTO near_doc (key, doc_id, source, at, signature, shingles, bands)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?)",
-                row,
-            )
-            self._database.executemany(
-                "INSERT INTO near_band VALUES (?, ?)", [(bucket, inserted.lastrowid) for bucket in buckets]
-            )
-        return found
-
-    def count(self) -> int:
-        """See :meth:`NearIndex.count`."""
-        with readable_errors(self._path):
-            return int(self._database.execute("SELECT count(*) FROM near_doc").fetchone()[0])
-
-    def close(self) -> None:
-        """See :meth:`NearIndex.close`."""
-        self._database.close()
-
-    def _near(self, packed: bytes, buckets: list[int], oldest: float) -> list[Near]:
-        candidates = [row[0] for row in self._database.execute(_CANDIDATES, buckets)]
-        if not candidates:
-            return []
-        rows = self._database.execute(
-            "SELECT doc_id, source, signature FROM near_doc"
-            " WHERE id IN (SELECT value FROM json_each(?)) AND at >= ? ORDER BY id",
-            (json.dumps(candidates), oldest),
-        ).fetchall()
-        found = [
-            Near(row["doc_id"], row["source"], float(estimate))
-            for row, estimate in zip(
-                rows, similarities(packed, [row["signature"] for row in rows]), strict=True
-            )
-            if estimate >= THRESHOLD
-        ]
-        return sorted(found, key=lambda near: -near.similarity)  # the earliest first among equals
-
-    def _forget(self, before: float) -> None:
-        self._insertions += 1
-        if self._insertions % _FORGET_EVERY == 0:
-            oldest = "id IN (SELECT id FROM near_doc ORDER BY id LIMIT ?) AND at < ?"
-            self._remove(oldest, (_FORGET_AT_ONCE, before))
-
-    def _remove(self, which: str, values: tuple[object, ...]) -> None:
-        gone = self._database.execute(f"SELECT id, bands FROM near_doc WHERE {which}", values).fetchall()  # noqa: S608 - ours
-        for row in gone:
-            self._database.executemany(
-                "DELETE FROM near_band WHERE bucket = ? AND doc = ?",
-                [(int(bucket), row["id"]) for bucket in np.frombuffer(row["bands"], "<i4")],
-            )
-            self._database.execute("DELETE FROM near_doc WHERE id = ?", (row["id"],))
-
-    def _check_scheme(self) -> None:
-        row = self._database.execute("SELECT scheme FROM near_scheme").fetchone()
-        if row is None:
-            with transaction(self._database):
-                self._database.execute(
-                    "INSERT INTO near_scheme SELECT ? WHERE NOT EXISTS (SELECT 1 FROM near_scheme)",
-                    (BUCKETS,),
-                )
-            row = self._database.execute("SELECT scheme FROM near_scheme").fetchone()
-        if row[0] != BUCKETS:
-            raise SchemaError(
-                f"{self._path}: the near-duplicate index was made another way ({row[0]}; here: {BUCKETS}),"
-                " and the two cannot be compared; use the newsbot that made it, or empty the tables near_doc,"
-                " near_band and near_scheme: only the last 30 days of resemblance are forgotten"
-            )
-
-
 def band_hashes(signature: Signature) -> NDArray[np.uint64]:
     """Return the hash of each band's values; the upper bits are the good ones."""
     bands = signature.values[: BANDS * ROWS].astype(np.uint64).reshape(BANDS, ROWS)
@@ -201,8 +73,34 @@ def band_hashes(signature: Signature) -> NDArray[np.uint64]:
     return hashes
 
 
-def _buckets(signature: Signature) -> list[int]:
-    """One bucket a band: number and hash in 32 bits with sign, which SQLite keeps in four bytes."""
-    hashes = band_hashes(signature) >> np.uint64(64 - 28)
-    numbered = np.arange(BANDS, dtype=np.int64) << 28 | hashes.astype(np.int64)
-    return [int(bucket) for bucket in numbered - (1 << 31)]
+def posting_hashes(doc_id: str, signature: Signature) -> NDArray[np.uint64]:
+    """Return the hashes under which a text is noted: one a band, the last for its id.
+
+    A text that is not comparable has only the last. The upper bits are the good ones.
+    """
+    digest = blake2b(doc_id.encode("utf8", "surrogatepass"), digest_size=8).digest()
+    own = np.array([int.from_bytes(digest)], dtype=np.uint64)
+    return np.concatenate((band_hashes(signature) + _STEPS, own)) if signature.comparable else own
+
+
+def near_of(packed: bytes, records: list[Record]) -> list[Near]:
+    """Compare candidates by their signatures, best first, in the given order among equals.
+
+    A candidate that agrees in no band came by a chance agreement of hashes.
+    """
+    theirs = [record.packed for record in records]
+    likely = zip(records, similarities(packed, theirs), _agreeing(packed, theirs), strict=True)
+    near = [
+        Near(record.doc_id, record.source, float(estimate))
+        for record, estimate, agrees in likely
+        if agrees and estimate >= THRESHOLD
+    ]
+    return sorted(near, key=lambda one: -one.similarity)
+
+
+def _agreeing(packed: bytes, theirs: list[bytes]) -> NDArray[np.bool_]:
+    """Whether each agrees in a band: four values of four bits are two bytes."""
+    mine = np.frombuffer(packed, dtype="<u2")[:BANDS]
+    others = np.frombuffer(b"".join(theirs), dtype="<u2").reshape(len(theirs), -1)[:, :BANDS]
+    agree: NDArray[np.bool_] = (others == mine).any(axis=1)
+    return agree

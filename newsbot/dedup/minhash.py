@@ -1,4 +1,4 @@
-"""MinHash signatures of texts, by datasketch; nothing else of newsbot imports it.
+"""MinHash signatures of texts, as datasketch makes them; nothing else of newsbot imports it.
 
 A text is the set of its runs of three words (shingles). Its signature holds, for each of 128
 permutations of the hashed shingles, the smallest value: two texts agree in a share of the places that
@@ -32,7 +32,14 @@ minwise hashing, 2010); chance agreement is 1 in 16 and is taken out of the esti
 
 _CHUNK = 4096  # shingles permuted at once: 2 MB, which stays in the processor's cache
 _MULTIPLIERS = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9], dtype=np.uint64)
-_EMPTY = MinHash(num_perm=PERMUTATIONS, seed=SEED, hashfunc=int, scheme="affine32")
+_UPPER_HALF = np.uint64(32)
+_FACTORS, _OFFSETS = (
+    row[:, np.newaxis]
+    for row in MinHash(num_perm=PERMUTATIONS, seed=SEED, scheme="affine32").permutations.copy()
+)
+_NOTHING = np.uint32(0xFFFFFFFF)
+"""The values of an empty set."""
+_MIX = tuple(map(np.uint32, (16, 0x85EBCA6B, 13, 0xC2B2AE35, 16)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,12 +63,29 @@ class Signature:
 
 
 def signature(text: str) -> Signature:
-    """Return the signature of ``text`` (without its title)."""
+    """Return the signature of ``text`` (without its title), bit by bit as datasketch computes it."""
     hashes = shingle_hashes(text)
-    sketch = _EMPTY.copy()
+    values = np.full(PERMUTATIONS, _NOTHING, dtype=np.uint32)
     for start in range(0, len(hashes), _CHUNK):
-        sketch.update_batch(hashes[start : start + _CHUNK].tolist())
-    return Signature(sketch.hashvalues, len(hashes))
+        np.minimum(values, _least(hashes[start : start + _CHUNK]), out=values)
+    return Signature(values, len(hashes))
+
+
+def _least(hashes: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    """Return the smallest value of each permutation, as datasketch's scheme affine32 defines it.
+
+    Hashes are mixed by MurmurHash3's last step, then permuted by ``a * h + b`` modulo 2**32.
+    """
+    first, one, second, other, third = _MIX
+    mixed = hashes ^ (hashes >> first)
+    mixed *= one
+    mixed ^= mixed >> second
+    mixed *= other
+    mixed ^= mixed >> third
+    permuted = _FACTORS * mixed
+    permuted += _OFFSETS
+    least: NDArray[np.uint32] = np.minimum.reduce(permuted, axis=1)
+    return least
 
 
 def shingle_hashes(text: str) -> NDArray[np.uint32]:
@@ -70,10 +94,20 @@ def shingle_hashes(text: str) -> NDArray[np.uint32]:
     if not tokens:
         return np.empty(0, dtype=np.uint32)
     each = np.fromiter(map(crc32, tokens), dtype=np.uint64, count=len(tokens))
-    each = np.concatenate((each, np.zeros(max(0, SHINGLE - len(each)), dtype=np.uint64)))
+    if len(each) < SHINGLE:
+        each = np.concatenate((each, np.zeros(SHINGLE - len(each), dtype=np.uint64)))
     count = len(each) - SHINGLE + 1
-    mixed = sum(each[place : place + count] * _MULTIPLIERS[place] for place in range(SHINGLE))
-    return np.unique((mixed >> np.uint64(32)).astype(np.uint32))
+    mixed = each[:count] * _MULTIPLIERS[0]
+    for place in range(1, SHINGLE):
+        mixed += each[place : place + count] * _MULTIPLIERS[place]
+    mixed >>= _UPPER_HALF
+    hashes = mixed.astype(np.uint32)
+    hashes.sort()
+    first = np.empty(count, dtype=np.bool_)
+    first[0] = True
+    np.not_equal(hashes[1:], hashes[:-1], out=first[1:])
+    distinct: NDArray[np.uint32] = hashes[first]
+    return distinct
 
 
 def similarity(one: Signature, other: Signature) -> float:

@@ -10,11 +10,11 @@ from lxml import etree
 from newsbot.discovery.addresses import absolute
 from newsbot.discovery.pages import Page, as_tree, base_of
 from newsbot.discovery.sections import find_links, text_of
-from newsbot.discovery.shape import features, is_front_page
-from newsbot.discovery.shapewords import UTILITIES
 from newsbot.items import Kind, Link, Where
 from newsbot.rules.match import classify
 from newsbot.rules.schema import Rule
+from newsbot.rules.shape import features, is_front_page
+from newsbot.rules.shapewords import UTILITIES
 from newsbot.urls import MAX_URL, canonicalize, host_key, resolve, site_of
 
 MAX_FEEDS = 20

@@ -15,6 +15,7 @@ _OLDEST_YEAR = 1990
 _MAX_REPEATS = 3
 _MIN_SESSION = 20
 
+_DIGIT = re.compile(r"\d")
 _PAGE_KEY = re.compile(r"[?&](?:page|pg|paged|pagen_\d|seite|start|offset)=(\d{1,9})(?=&|$)", re.IGNORECASE)
 _PAGE_PATH = re.compile(
     r"/(?:page|seite|strana|stranica)[/_-]?(\d{1,9})(?:/|\.\w{1,5})?(?:$|\?)", re.IGNORECASE
@@ -40,7 +41,7 @@ def trap(url: str, now: datetime) -> str | None:
     page = _page(url)
     if page and int(page[1]) > MAX_PAGE:
         return "deep_pagination"
-    date = _ARCHIVE.search(url) or _DATE_KEY.search(url)
+    date = _archive(url)
     return "calendar" if date and not _OLDEST_YEAR <= int(date[1]) <= now.year else None
 
 
@@ -59,12 +60,20 @@ def is_pagination(url: str) -> bool:
 
 
 def _page(url: str) -> re.Match[str] | None:
+    if _DIGIT.search(url) is None:
+        return None
     return _PAGE_PATH.search(url) or (_PAGE_KEY.search(url) if "?" in url else None)
 
 
 def is_archive(url: str) -> bool:
     """Tell the list of a year, a month or a day."""
-    return (_ARCHIVE.search(url) or _DATE_KEY.search(url)) is not None
+    return _archive(url) is not None
+
+
+def _archive(url: str) -> re.Match[str] | None:
+    if _DIGIT.search(url) is None:
+        return None
+    return _ARCHIVE.search(url) or (_DATE_KEY.search(url) if "?" in url else None)
 
 
 def _repeats(path: str) -> bool:

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from newsbot.dedup.index import NearIndex, SqliteIndex
+from newsbot.dedup.index import NearIndex
 from newsbot.dedup.redis import RedisIndex
+from newsbot.dedup.sqlite import SqliteIndex
 from tests import redisserver
 
 

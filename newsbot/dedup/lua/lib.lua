@@ -4,7 +4,7 @@
 --   meta       HASH  scheme (what signatures, buckets and records are made by), next (number of the next
 --                    text), tail (all texts below it are gone), count (texts kept), level, split
 --   texts:B    LIST  the records of the texts 128 * B to 128 * B + 127, by number; an empty one is gone.
---                    Record: newsbot/dedup/redis/record.py
+--                    Record: newsbot/dedup/record.py
 --   bands:I    HASH  bucket I of the postings. A posting is six bytes: 24 bits of a hash (of the values of a
 --                    band, or of the id of the text), then the low 24 bits of the number of the text.
 --                    Field f (0-63) holds the postings with those six bits of the hash, oldest first, up to

@@ -15,15 +15,13 @@ import logging
 import random
 from typing import Any
 
-import numpy as np
 import redis
-from numpy.typing import NDArray
 
-from newsbot.dedup.index import BANDS, BUCKETS, KEEP, MAX_CANDIDATES, THRESHOLD, Near
-from newsbot.dedup.minhash import Signature, similarities
+from newsbot.dedup.index import BUCKETS, KEEP, MAX_CANDIDATES, Near, near_of
+from newsbot.dedup.minhash import Signature
+from newsbot.dedup.record import pack, seconds, unpack
 from newsbot.dedup.redis.keys import BLOCK, Keys, State, places_of
-from newsbot.dedup.redis.record import pack, seconds, unpack
-from newsbot.dedup.redis.shortening import PIECES_ID, shorten
+from newsbot.dedup.shortening import PIECES_ID, shorten
 from newsbot.errors import DataError, SchemaError
 from newsbot.redisserver import (
     Argument,
@@ -81,7 +79,7 @@ class RedisIndex:
             self._tend(moment)
         self._insertions += 1
         found = self._insert(doc_id, source, signature, moment)
-        return _near(signature.packed(), found) if found else []
+        return near_of(signature.packed(), [unpack(raw) for raw in found]) if found else []
 
     def count(self) -> int:
         """See :meth:`newsbot.dedup.index.NearIndex.count`."""
@@ -169,27 +167,3 @@ class RedisIndex:
                 self._place,
                 " and ".join(small),
             )
-
-
-def _near(packed: bytes, found: list[bytes]) -> list[Near]:
-    """Compare the candidates, best first, the earliest first among equals.
-
-    A candidate that agrees in no band came by a chance agreement of hashes.
-    """
-    records = [unpack(raw) for raw in found]
-    theirs = [record.packed for record in records]
-    likely = zip(records, similarities(packed, theirs), _agreeing(packed, theirs), strict=True)
-    near = [
-        Near(record.doc_id, record.source, float(estimate))
-        for record, estimate, agrees in likely
-        if agrees and estimate >= THRESHOLD
-    ]
-    return sorted(near, key=lambda one: -one.similarity)
-
-
-def _agreeing(packed: bytes, theirs: list[bytes]) -> NDArray[np.bool_]:
-    """Whether each agrees in a band: four values of four bits are two bytes."""
-    mine = np.frombuffer(packed, dtype="<u2")[:BANDS]
-    others = np.frombuffer(b"".join(theirs), dtype="<u2").reshape(len(theirs), -1)[:, :BANDS]
-    agree: NDArray[np.bool_] = (others == mine).any(axis=1)
-    return agree

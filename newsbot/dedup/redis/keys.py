@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import NDArray
 
-from newsbot.dedup.index import BANDS, band_hashes
+from newsbot.dedup.index import BANDS, posting_hashes
 from newsbot.dedup.minhash import Signature
 
 BLOCK = 128
@@ -29,9 +28,6 @@ FIRST_LEVEL = 2
 """Buckets begin as 2 to the power of this; the same in lib.lua."""
 MAX_LEVEL = 20
 """Beyond a million buckets (20 million texts; no more than 16 million are kept) they only get fuller."""
-
-_STEP = np.uint64(0xD6E8FEB86659FD93)
-_STEPS = np.arange(1, BANDS + 1, dtype=np.uint64) * _STEP  # equal values of two bands are not one place
 
 
 @dataclass(slots=True)
@@ -91,7 +87,4 @@ def places_of(doc_id: str, signature: Signature) -> NDArray[np.uint32]:
 
     A text that is not comparable has only the last.
     """
-    digest = blake2b(doc_id.encode("utf8", "surrogatepass"), digest_size=8).digest()
-    own = np.array([int.from_bytes(digest)], dtype=np.uint64)
-    every = np.concatenate((band_hashes(signature) + _STEPS, own)) if signature.comparable else own
-    return (every >> np.uint64(34)).astype(np.uint32)
+    return (posting_hashes(doc_id, signature) >> np.uint64(34)).astype(np.uint32)

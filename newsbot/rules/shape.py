@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 import re
+from functools import lru_cache
 
-from newsbot.discovery.shapewords import (
+from newsbot.rules.shapewords import (
     ARTICLES,
     HOUSE_WORDS,
     ITEM_KEYS,
@@ -32,6 +33,8 @@ _DATE = re.compile(
 )
 _MONTH = re.compile(r"/(?:19|20)\d\d/(?:0?[1-9]|1[0-2])(?=/|$)|/(?:19|20)\d\d[-_](?:0[1-9]|1[0-2])(?=/|$)")
 _NUMBER = re.compile(r"(?<![A-Za-z0-9%])\d{5,}(?![A-Za-z0-9])")
+_DIGIT = re.compile(r"\d")
+_UUID_LENGTH = 36
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _TURNS = re.compile(r"(?<=[a-z])(?=\d)|(?<=\d)(?=[a-z])")
 _ESCAPED = re.compile(r"(?:%[0-9A-Fa-f]{2}){2,}")
@@ -89,8 +92,9 @@ def prior(url: str) -> float:
     return probability(log_odds(url))
 
 
+@lru_cache(maxsize=16_384)
 def log_odds(url: str) -> float:
-    """Return the sum of the weights of all :func:`features`."""
+    """Return the sum of the weights of all :func:`features`. Pages of a site share most of their links."""
     return _BIAS + sum(WEIGHTS[feature] for feature in features(url))
 
 
@@ -121,10 +125,14 @@ def features(url: str) -> list[str]:
     if plain != segments[-1]:
         found.append("suffix")
     segments[-1] = plain
-    tail = [_UUID.sub("0a0a0a0a0", segment) for segment in segments[-2:]]
+    tail = segments[-2:]
+    digits = _DIGIT.search(path) is not None
+    if digits and len(path) > _UUID_LENGTH:
+        tail = [_UUID.sub("0a0a0a0a0", segment) for segment in tail]
     words = max(map(_words_in, tail))
-    found += _of_date(path.lower(), segments)
-    found += _of_slug(tail, words, len(segments))
+    if digits:
+        found += _of_date(path.lower(), segments)
+    found += _of_slug(tail, words, len(segments), digits=digits)
     found += _of_names(segments, words)
     return found + asked
 
@@ -138,14 +146,14 @@ def _of_date(path: str, segments: list[str]) -> list[str]:
     return ["date" if day else "month"]
 
 
-def _of_slug(tail: list[str], words: int, depth: int) -> list[str]:
+def _of_slug(tail: list[str], words: int, depth: int, *, digits: bool) -> list[str]:
     """What the last two segments are made of: words, a number, a code."""
-    number = any(map(_NUMBER.search, tail)) or any(map(_NUMBERED.match, tail))
+    number = digits and (any(map(_NUMBER.search, tail)) or any(map(_NUMBERED.match, tail)))
     if words >= 4:
         return [f"{min(words, 6)} words", *(["words and number"] if number else [])]
     if number:
         return ["number" if depth > 1 else "number at top"]
-    if any(_is_code(part) for segment in tail for part in _BREAKS.split(segment)):
+    if digits and any(_is_code(part) for segment in tail for part in _BREAKS.split(segment)):
         return ["code"]
     return [f"{max(words, 1)} at depth {min(depth, 4)}"]
 
@@ -154,6 +162,7 @@ def _is_code(part: str) -> bool:
     return len(part) >= 9 and len(_TURNS.findall(part)) >= 3
 
 
+@lru_cache(maxsize=4096)
 def _words_in(segment: str) -> int:
     if "%" in segment:
         segment = _ESCAPED.sub(_stand_in, segment)
@@ -164,15 +173,18 @@ def _stand_in(escaped: re.Match[str]) -> str:
     return "x" * (len(escaped[0]) // 6 + 2)  # a letter of another script is six characters
 
 
+_LISTED = (("list", "list above", LISTS), ("utility", "utility above", UTILITIES))
+
+
 def _of_names(segments: list[str], words: int) -> list[str]:
     last = segments[-1]
     above = segments[:-1]
     found = []
-    for name, listed in (("list", LISTS), ("utility", UTILITIES)):
-        if last in listed or (words < 4 and not listed.isdisjoint(above)):
+    for name, above_name, listed in _LISTED:
+        if last in listed:
             found.append(name)
         elif not listed.isdisjoint(above):
-            found.append(f"{name} above")
+            found.append(name if words < 4 else above_name)
     if "utility" not in found and not HOUSE_WORDS.isdisjoint(_BREAKS.split(last)):
         found.append("utility in slug")
     if not MEDIA.isdisjoint(segments):

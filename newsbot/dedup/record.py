@@ -1,4 +1,4 @@
-"""A text as Redis keeps it: time, size, packed signature, source and id, in some 130 bytes.
+"""A text as an index keeps it: time, size, packed signature, source and id, in some 130 bytes.
 
 Lua reads the time (the first four bytes) and the id (from byte 73 on, see lib.lua), nothing else.
 """
@@ -9,7 +9,7 @@ import struct
 from dataclasses import dataclass
 
 from newsbot.dedup.minhash import Signature
-from newsbot.dedup.redis.shortening import lengthen, shorten
+from newsbot.dedup.shortening import lengthen, shorten
 
 _HEAD = struct.Struct(">IH64sBB")  # time, shingles, signature, place and length of the source in the id
 _LENGTH = struct.Struct(">H")

@@ -19,7 +19,7 @@ _ESCAPE = 0xFF
 
 
 def _pieces() -> list[bytes]:
-    text = (files("newsbot") / "dedup" / "redis" / "pieces.txt").read_text(encoding="ascii")
+    text = (files("newsbot") / "dedup" / "pieces.txt").read_text(encoding="ascii")
     return [*(line.encode() for line in text.split()), *_SINGLE]
 
 

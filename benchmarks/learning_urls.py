@@ -1,0 +1,206 @@
+"""How well article addresses are known before a download: by public filters, by one tree, by newsbot.
+
+Reads the links of :mod:`benchmarks.ranking` (weak labels). Rows:
+
+* ``everything``, ``courlan``, ``newspaper4k``: each link is judged alone (the latter two are extras of
+  ``benchmarks/requirements.txt`` and are left out where they are not installed);
+* ``one tree``: one decision tree a domain, learned from half of its links, over the global prior;
+* ``newsbot``: ``rules.learn`` from the same half;
+* ``newsbot, patterns``: only the regular expressions that it writes into rule files;
+* ``newsbot, new domains``: the prior alone, fitted on other domains than it judges (ten folds of domains);
+* ``newsbot, as shipped``: the prior that ships, set by hand with a look at these domains.
+
+For the learned rows too the prior was fitted on other domains only. Halves are drawn anew ``--seeds`` times;
+every row is counted on the same halves that nothing was learned from. ``us`` is processor time a link, in
+microseconds. The last two rows take all of judging and ranking a link by a learned rule: the links of the
+saved pages as they stand there, and each of them once.
+
+    python -m benchmarks.learning_urls [--links FILE] [--seeds 3] [--domains] [--json]
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import random
+import re
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from benchmarks.prior import fit_prior
+from benchmarks.ranking import LINKS, Labelled, labelled, rates, rows
+from newsbot.clock import system_clock, utc
+from newsbot.items import Link, Where
+from newsbot.ranking import judge
+from newsbot.rules import shape
+from newsbot.rules.induce import path_of
+from newsbot.rules.learn import BOUND, learn
+from newsbot.rules.schema import Rule
+from newsbot.rules.traits import traits
+from newsbot.rules.trees import Node, boost
+
+FOLDS = 10
+JUDGED = ("judging links of pages", "judging links never seen")
+Prior = Callable[[str], float]
+Chooser = Callable[[str], bool]
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run from the command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--links", type=Path, default=LINKS)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--domains", action="store_true", help="a row for each domain and way too")
+    parser.add_argument("--json", action="store_true")
+    asked = parser.parse_args(arguments)
+    if not asked.links.exists():
+        parser.error(f"{asked.links} does not exist; name a file with --links")
+    table = list(measure(asked.links, asked.seeds, domains=asked.domains))
+    if asked.json:
+        print(json.dumps(table, ensure_ascii=False))
+        return
+    for row in table:
+        print("  ".join(f"{key}={value}" for key, value in row.items()))
+
+
+def measure(links: Path, seeds: int, *, domains: bool = False) -> Iterator[dict[str, Any]]:
+    """Give one row a way, and the cost of judging."""
+    pages = labelled(links)
+    priors = priors_of_others(labelled(links, at_least=0), {page.domain for page in pages})
+    counts: dict[str, dict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
+    seconds, judged = defaultdict[str, float](float), Counter[str]()
+    for domain, own in _by_domain(pages).items():
+        for seed in range(seeds):
+            train, test = _halves(own, seed)
+            for way, chosen in _ways(train, priors[domain]).items():
+                began = time.process_time()
+                verdicts = [chosen(page.url) for page in test]
+                seconds[way] += time.process_time() - began
+                judged[way] += len(test)
+                for page, taken in zip(test, verdicts, strict=True):
+                    counts[way][domain][_cell(page.positive, taken)] += 1
+    for way, by_domain in counts.items():
+        yield _row(way, by_domain, seconds[way] / judged[way])
+        if domains:
+            for domain, count in sorted(by_domain.items()):
+                precision, recall = rates(count)
+                yield {"way": way, "domain": domain, "precision": precision, "recall": recall}
+    for way, cost in zip(JUDGED, _cost_of_judging(links, pages), strict=True):
+        yield {"way": way, "us": round(cost * 1e6, 1)}
+
+
+def priors_of_others(pages: Sequence[Labelled], wanted: set[str]) -> Mapping[str, Prior]:
+    """Return for each wanted domain a prior that was fitted without it, and without its whole fold."""
+    domains = sorted({page.domain for page in pages})
+    random.Random(1).shuffle(domains)
+    priors: dict[str, Prior] = {}
+    for fold in range(FOLDS):
+        left_out = set(domains[fold::FOLDS])
+        prior = fit_prior([page for page in pages if page.domain not in left_out])
+        priors |= dict.fromkeys(left_out & wanted, prior)
+    return priors
+
+
+def _ways(train: Sequence[Labelled], prior: Prior) -> dict[str, Chooser]:
+    examples = [(page.url, page.positive) for page in train]
+    rule = learn(examples, prior=prior)
+    patterns = [re.compile(one.text, re.ASCII) for one in rule.patterns]
+    one_tree = _one_tree(examples, prior)
+    ways: dict[str, Chooser] = {"everything": lambda _url: True}
+    ways |= public_filters()
+    ways["one tree"] = one_tree
+    ways["newsbot"] = lambda url: rule.log_odds(url) >= 0.0
+    ways["newsbot, patterns"] = lambda url: any(one.search(path_of(url)) for one in patterns)
+    ways["newsbot, new domains"] = lambda url: prior(url) >= 0.0
+    ways["newsbot, as shipped"] = lambda url: shape.log_odds(url) >= 0.0
+    return ways
+
+
+def _one_tree(examples: list[tuple[str, bool]], prior: Prior) -> Chooser:
+    """A plain tree over the prior: one round at full rate, every label believed, no leaning."""
+    urls, labels = [url for url, _ in examples], [label for _, label in examples]
+    first = [max(-BOUND, min(BOUND, prior(url))) for url in urls]
+    trees = boost([traits(url) for url in urls], labels, first, trust=1e9, rounds=1)
+    tree = trees[0] if trees else Node()
+    return lambda url: max(-BOUND, min(BOUND, prior(url))) + tree.value(traits(url)) >= 0.0
+
+
+@cache
+def public_filters() -> dict[str, Chooser]:
+    """Return the filters of other projects that are installed."""
+    found: dict[str, Chooser] = {}
+    try:
+        check_url = importlib.import_module("courlan").check_url
+        found["courlan"] = lambda url: check_url(url) is not None
+        found["courlan strict"] = lambda url: check_url(url, strict=True) is not None
+        newspaper = importlib.import_module("newspaper.urls")
+        # it would ask the network for the list of public suffixes
+        newspaper.tldextract.extract = newspaper.tldextract.TLDExtract(suffix_list_urls=())
+        found["newspaper4k"] = lambda url: bool(newspaper.valid_url(url))
+    except ImportError:
+        pass
+    return found
+
+
+def _cost_of_judging(path: Path, pages: Sequence[Labelled]) -> Iterator[float]:
+    """Give seconds a link for all of judging by learned rules: of links as pages have them, of new ones."""
+    by_domain = _by_domain(pages)
+    learned = {name: learn([(page.url, page.positive) for page in own]) for name, own in by_domain.items()}
+    now = utc(system_clock())
+    found = [
+        (Rule(domain=domain), learned[domain], Link(url=url, where=Where.BODY, text=text or None))
+        for domain, url, text in rows(path)
+        if domain in learned
+    ]
+    once = {link.url: (rule, own, link) for rule, own, link in found}
+    for links in (found, list(once.values())):
+        shape.log_odds.cache_clear()
+        fresh = {id(own): replace(own, _seen={}) for own in learned.values()}
+        began = time.process_time()
+        for rule, own, link in links:
+            judge(link, rule, depth=1, now=now, learned=fresh[id(own)])
+        yield (time.process_time() - began) / len(links)
+
+
+def _by_domain(pages: Sequence[Labelled]) -> dict[str, list[Labelled]]:
+    found: dict[str, list[Labelled]] = defaultdict(list)
+    for page in pages:
+        found[page.domain].append(page)
+    return found
+
+
+def _halves(own: Sequence[Labelled], seed: int) -> tuple[list[Labelled], list[Labelled]]:
+    shuffled = sorted(own, key=lambda page: page.url)
+    random.Random(seed).shuffle(shuffled)
+    return shuffled[: len(shuffled) // 2], shuffled[len(shuffled) // 2 :]
+
+
+def _cell(positive: bool, taken: bool) -> str:
+    if taken:
+        return "tp" if positive else "fp"
+    return "fn" if positive else "tn"
+
+
+def _row(way: str, by_domain: Mapping[str, Counter[str]], seconds: float) -> dict[str, Any]:
+    each = [rates(count) for count in by_domain.values()]
+    precision, recall = rates(sum(by_domain.values(), Counter[str]()))
+    return {
+        "way": way,
+        "precision": precision,
+        "recall": recall,
+        "macro_precision": round(sum(rate[0] for rate in each) / len(each), 3),
+        "macro_recall": round(sum(rate[1] for rate in each) / len(each), 3),
+        "us": round(seconds * 1e6, 1),
+    }
+
+
+if __name__ == "__main__":
+    main()

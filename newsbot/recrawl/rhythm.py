@@ -1,0 +1,152 @@
+"""How often each source brings new items, by hour of the day and day of the week, from counts at polls.
+
+The rate of a source at an hour is ``level * hour weight * day weight``. All three are learned from counts
+with forgetting and shrunk: the level towards a prior rate, the weights towards 1, so that a source that was
+seen little is taken for even. A count between two polls is shared among the hours between them by what was
+expected of each (one step of expectation maximisation for each poll).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+
+from newsbot.recrawl.polling import DAY, HOUR, Array, Rows, no_rows, rounded
+
+HALF_LIFE: Final = 7 * DAY
+"""Of the level."""
+PROFILE_HALF_LIFE: Final = 60 * DAY
+"""Of the weights: a week has each of its days only once."""
+SURGE_HALF_LIFE: Final = 1.5 * HOUR
+"""Of what is remembered of a busy hour."""
+PRIOR_ITEMS, PRIOR_HOURS = 0.5, 1.0
+"""What is supposed to have been seen of a source that is new."""
+HOUR_SHRINK, DAY_SHRINK, SURGE_SHRINK = 1.0, 30.0, 6.0
+"""Items that were as expected, added to each hour, each day, and to the last hours."""
+HOURS, DAYS = 24, 7
+LONGEST_LOOK: Final = 24
+"""Hours; a longer pause tells of the level only."""
+_NEIGHBOURS = ((0, 0.4), (1, 0.22), (-1, 0.22), (2, 0.08), (-2, 0.08))
+"""An hour is like those beside it: offsets and what they count."""
+_THURSDAY = 3
+"""The weekday of the epoch."""
+
+_STATE = ("items", "hours", "hour_items", "hour_due", "day_items", "day_due", "spread", "surge", "surge_due")
+
+
+class Rhythm:
+    """What is known of ``count`` sources. Rates are items an hour, times POSIX seconds (hours are UTC's)."""
+
+    def __init__(self, count: int) -> None:
+        self.items = no_rows(count)
+        """New items, forgotten by and by."""
+        self.hours = no_rows(count)
+        """Hours in which they came, weighed by the profile."""
+        self.hour_items, self.hour_due = no_rows(count, HOURS), no_rows(count, HOURS)
+        """New items of each hour of the day, and how many an even profile would have had."""
+        self.day_items, self.day_due = no_rows(count, DAYS), no_rows(count, DAYS)
+        self.spread = np.ones(count)
+        """Variance of counts in units of their mean; 1 for items that come one by one."""
+        self.surge, self.surge_due = no_rows(count), no_rows(count)
+        """New items of the last hours, and how many were expected."""
+
+    def level(self, rows: Rows) -> Array:
+        """Return items an hour, the mean over a week."""
+        return np.asarray((self.items[rows] + PRIOR_ITEMS) / (self.hours[rows] + PRIOR_HOURS))
+
+    def weights(self, rows: Rows) -> tuple[Array, Array]:
+        """Return the weights of the 24 hours and of the 7 days (Monday first), mean 1."""
+        came, due = self.hour_items[rows], self.hour_due[rows]
+        by_hour = (_smooth(came) + HOUR_SHRINK) / (_smooth(due) + HOUR_SHRINK)
+        by_day = (self.day_items[rows] + DAY_SHRINK) / (self.day_due[rows] + DAY_SHRINK)
+        by_hour /= by_hour.mean(axis=1, keepdims=True)
+        by_day /= by_day.mean(axis=1, keepdims=True)
+        return by_hour, by_day
+
+    def rates(self, rows: Rows, at: Array, hours: int) -> Array:
+        """Return the rates in the hour of ``at`` and the next ones, ``hours`` columns."""
+        by_hour, by_day = self.weights(rows)
+        hour, day = _calendar(at, hours)
+        line = np.arange(len(rows))[:, None]
+        return np.asarray(self.level(rows)[:, None] * by_hour[line, hour] * by_day[line, day])
+
+    def excess(self, rows: Rows) -> Array:
+        """Return by what the rate differs from the usual one now, as a factor: above 1 in a busy hour."""
+        return np.asarray((self.surge[rows] + SURGE_SHRINK) / (self.surge_due[rows] + SURGE_SHRINK))
+
+    def learn(self, rows: Rows, since: Array, at: Array, new: Array) -> None:
+        """Take ``new`` items that came from ``since`` to ``at``; each row at most once."""
+        gap = at - since
+        hours = max(1, min(LONGEST_LOOK, int(np.ceil(gap.max(initial=0.0) / HOUR)) + 1))
+        self._forget(rows, gap)
+        inside = overlaps(since, at, hours) / HOUR
+        level, (by_hour, by_day) = self.level(rows)[:, None], self.weights(rows)
+        hour, day = _calendar(since, hours)
+        line = np.arange(len(rows))[:, None]
+        hour_weight, day_weight = by_hour[line, hour], by_day[line, day]
+        weighed = inside * hour_weight * day_weight
+        # hours beyond the look are taken for even
+        beyond = gap / HOUR - inside.sum(axis=1)
+        whole = weighed.sum(axis=1) + beyond
+        came = new[:, None] * weighed / np.maximum(whole, 1e-9)[:, None]
+        self._learn_spread(rows, new, level[:, 0] * whole)
+        self.items[rows] += new
+        self.hours[rows] += whole
+        where = rows[:, None]
+        np.add.at(self.hour_items, (where, hour), came)
+        np.add.at(self.hour_due, (where, hour), level * inside * day_weight)
+        np.add.at(self.day_items, (where, day), came)
+        np.add.at(self.day_due, (where, day), level * inside * hour_weight)
+
+    def _forget(self, rows: Rows, gap: Array) -> None:
+        kept = 0.5 ** (gap / HALF_LIFE)
+        self.items[rows] *= kept
+        self.hours[rows] *= kept
+        of_profile = 0.5 ** (gap / PROFILE_HALF_LIFE)[:, None]
+        for kept_long in (self.hour_items, self.hour_due, self.day_items, self.day_due):
+            kept_long[rows] *= of_profile
+        of_surge = 0.5 ** (gap / SURGE_HALF_LIFE)
+        self.surge[rows] *= of_surge
+        self.surge_due[rows] *= of_surge
+
+    def _learn_spread(self, rows: Rows, new: Array, expected: Array) -> None:
+        """Learn how much counts vary, in units of what even luck would vary them."""
+        odd = (new - expected) ** 2 / np.maximum(expected, 0.5)
+        step = np.minimum(0.05, expected / 20)
+        self.spread[rows] += step * (np.minimum(odd, 400.0) - self.spread[rows])
+        self.surge[rows] += new
+        self.surge_due[rows] += expected
+
+    def as_note(self, row: int) -> dict[str, Any]:
+        """Return what is known of one source, to be kept as JSON."""
+        return {name: rounded(getattr(self, name)[row].tolist()) for name in _STATE}
+
+    def take_note(self, row: int, note: Mapping[str, Any]) -> None:
+        """Take what :meth:`as_note` gave. Raises ``ValueError`` or ``TypeError`` for anything else."""
+        for name in _STATE:
+            if name in note:
+                values = np.asarray(note[name], float)
+                fits = values.shape == getattr(self, name)[row].shape
+                if not (fits and np.isfinite(values).all() and (values >= 0).all()):
+                    raise ValueError(f"{name}: not as many numbers from 0 on as there should be")
+                getattr(self, name)[row] = values
+
+
+def _smooth(by_hour: Array) -> Array:
+    """Return each hour with those beside it."""
+    return np.asarray(np.sum([share * np.roll(by_hour, by, axis=1) for by, share in _NEIGHBOURS], axis=0))
+
+
+def overlaps(since: Array, until: Array, hours: int) -> Array:
+    """Return the seconds of each clock hour from that of ``since`` on that lie between both times."""
+    begins = (since // HOUR * HOUR)[:, None] + np.arange(hours) * HOUR
+    inside = np.minimum(until[:, None], begins + HOUR) - np.maximum(since[:, None], begins)
+    return np.asarray(np.clip(inside, 0.0, None))
+
+
+def _calendar(at: Array, hours: int) -> tuple[Rows, Rows]:
+    """Return hour of the day and day of the week of the hour of ``at`` and the next ones."""
+    count = (at // HOUR).astype(np.intp)[:, None] + np.arange(hours)
+    return count % HOURS, (count // HOURS + _THURSDAY) % DAYS

@@ -1,0 +1,251 @@
+"""From example addresses to regular expressions that a person can read.
+
+Articles are grouped by the form of their addresses: number of segments, their kinds, extension. Each group
+gives some expressions, from strict to lenient; the most lenient one that lets in few other pages is kept.
+Everything is anchored, each repetition ends at a character that it cannot contain: a search is linear.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from newsbot.rules.regexes import compile_pattern
+from newsbot.rules.traits import kind_of, split_path, words_in
+
+MIN_EXAMPLES = 3
+"""Articles that a pattern needs: one odd address makes none."""
+MIN_PRECISION = 0.8
+_TOLERATED = 0.03
+"""How much precision may be given up for a more lenient pattern."""
+MAX_PATTERNS = 12
+_MAX_NAMES = 6
+"""Names of a segment that are written out: ``(?:news|sport)``."""
+_MIN_EACH = 2
+_MAX_FORMS = 60
+_SHOWN = 3
+_SLUGS = ("slug", "mixed", "code", "word")
+_END = r"(?:\?|$)"
+
+
+@dataclass(frozen=True, slots=True)
+class LearnedPattern:
+    """An expression over path and query with what speaks for it."""
+
+    text: str
+    articles: int
+    """Known articles that it matches."""
+    others: int
+    """Other known pages that it matches."""
+    examples: tuple[str, ...]
+    """Some of the articles: path and query."""
+
+    @property
+    def precision(self) -> float:
+        """The share of articles among what it matches."""
+        return self.articles / max(1, self.articles + self.others)
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    good: list[str]
+    bad: list[str]
+    doubtful: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Example:
+    path: str
+    segments: tuple[str, ...]
+    extension: str
+    slash: bool
+    query: str
+
+
+def induce(
+    articles: Sequence[str], others: Sequence[str], doubtful: Sequence[str] = ()
+) -> list[LearnedPattern]:
+    """Return patterns for article addresses (canonical URLs), the one with most articles first.
+
+    Each matches at least MIN_EXAMPLES articles that no better one matches, and is right in
+    MIN_PRECISION of all cases, counted with one failure more than there was. ``doubtful`` pages, whose
+    labels are probably wrong, are counted in the evidence, but refuse no pattern.
+    """
+    examples = {example.path: example for example in map(_example, articles)}
+    known = _Known(list(examples), [path_of(url) for url in others], [path_of(url) for url in doubtful])
+    found: dict[str, LearnedPattern] = {}
+    for group in _groups(list(examples.values())):
+        pattern = _chosen(group, known)
+        if pattern is not None:
+            found[pattern.text] = pattern
+    return _cover(list(found.values()), known.good)
+
+
+def path_of(url: str) -> str:
+    """Return path and query, what patterns are searched in."""
+    at = url.find("/", 8)
+    return url[at:] if at > 0 else "/"
+
+
+def _example(url: str) -> _Example:
+    _, segments, extension, slash, query = split_path(url)
+    return _Example(path_of(url), tuple(segments), extension, slash, query)
+
+
+def _groups(examples: list[_Example]) -> Iterator[list[_Example]]:
+    groups: dict[tuple[object, ...], list[_Example]] = defaultdict(list)
+    for one in examples:
+        kinds = tuple(_coarse(segment) for segment in one.segments)
+        groups[len(one.segments), kinds, one.extension, one.slash, _item_key(one.query)].append(one)
+        groups[len(one.segments), kinds[-1:], one.extension, one.slash, _item_key(one.query)].append(one)
+    largest = sorted(groups.values(), key=len, reverse=True)[:_MAX_FORMS]
+    yield from (group for group in largest if len(group) >= MIN_EXAMPLES and group[0].segments)
+
+
+def _coarse(segment: str) -> str:
+    kind = kind_of(segment)
+    return "name" if kind in _SLUGS else kind
+
+
+def _item_key(query: str) -> str | None:
+    """Return the one key of a query whose value is a number: it may name the page."""
+    parts = [part.partition("=") for part in query.split("&")] if query else []
+    keys = [key for key, _, value in parts if value.isdecimal()]
+    return keys[0] if len(keys) == 1 and len(parts) == 1 else None
+
+
+def _chosen(group: list[_Example], known: _Known) -> LearnedPattern | None:
+    """Return the most lenient expression of a group that is right often enough."""
+    best: LearnedPattern | None = None
+    best_share = 0.0
+    for text in _expressions(group):
+        try:
+            regex = compile_pattern(text)
+        except ValueError:  # an address with odd signs: no pattern of it
+            continue
+        hits = [path for path in known.good if regex.search(path)]
+        wrong = sum(1 for path in known.bad if regex.search(path))
+        share = len(hits) / max(1, len(hits) + wrong)
+        if len(hits) < MIN_EXAMPLES or len(hits) / (len(hits) + wrong + 1) < _needed(wrong):
+            continue
+        if best is None or share >= best_share - _TOLERATED:
+            doubted = sum(1 for path in known.doubtful if regex.search(path))
+            best_share = max(share, best_share)
+            best = LearnedPattern(text, len(hits), wrong + doubted, tuple(hits[:_SHOWN]))
+    return best
+
+
+def _needed(wrong: int) -> float:
+    return MIN_PRECISION if wrong else MIN_EXAMPLES / (MIN_EXAMPLES + 1)
+
+
+def _cover(patterns: list[LearnedPattern], good: list[str]) -> list[LearnedPattern]:
+    """Return few patterns that match most: the one that adds most articles first."""
+    matched = {one.text: {path for path in good if re.search(one.text, path, re.ASCII)} for one in patterns}
+    left, chosen = set(good), list[LearnedPattern]()
+    while patterns and len(chosen) < MAX_PATTERNS:
+        best = max(patterns, key=lambda one: (len(matched[one.text] & left), one.precision, -len(one.text)))
+        new = matched[best.text] & left
+        if len(new) < MIN_EXAMPLES:
+            break
+        chosen.append(best)
+        left -= new
+        patterns.remove(best)
+    return chosen
+
+
+def _expressions(group: list[_Example]) -> Iterator[str]:
+    """Yield expressions for a group, from strict to lenient."""
+    columns = list(zip(*(one.segments for one in group), strict=True))
+    key = _item_key(group[0].query)
+    last = key is None
+    for names, strict in ((True, True), (True, False), (False, True), (False, False)):
+        parts = [_segment(column, names=names) for column in columns[:-1]]
+        end = _last(columns[-1], strict=strict) if last else _segment(columns[-1], names=True)
+        if group[0].extension:
+            end += _literal("." + group[0].extension)
+        path = "^/" + "/".join([*parts, end]) + ("/?" if not group[0].extension else "")
+        yield path + (rf"\?{_literal(key)}=\d+$" if key else _END)
+
+
+def _segment(values: Sequence[str], *, names: bool) -> str:
+    """Return an expression for a segment before the last one."""
+    if number := _number(values):
+        return number
+    found = Counter(values)
+    if len(found) == 1:
+        return _literal(values[0])
+    if headed := _headed_number(values):
+        return headed
+    if names and len(found) <= _MAX_NAMES and min(found.values()) >= _MIN_EACH:
+        return "(?:" + "|".join(_literal(name) for name in sorted(found)) + ")"
+    return "[^/?]+"
+
+
+def _literal(text: str) -> str:
+    return re.escape(text).replace(r"\-", "-")
+
+
+def _number(values: Sequence[str]) -> str | None:
+    kinds = set(map(kind_of, values))
+    if kinds == {"year"}:
+        return r"(?:19|20)\d\d"
+    if kinds == {"day"}:
+        return r"\d\d" if all(len(value) == 2 for value in values) else r"\d\d?"
+    if kinds <= {"number", "small", "day", "year"}:
+        return _digits(min(map(len, values)))
+    return None
+
+
+def _digits(least: int) -> str:
+    """Return an expression for numbers; of long ones five digits are enough to know them."""
+    return r"\d+" if least == 1 else rf"\d{{{min(least, 5)},}}"
+
+
+def _headed_number(values: Sequence[str]) -> str | None:
+    """Return an expression for ``article123``, ``id_123``, ``!123``: the same head before each number."""
+    head = _shared_head(values).rstrip("0123456789")
+    if head and all(value[len(head) :].isdecimal() for value in values):
+        return _literal(head) + _digits(min(len(value) - len(head) for value in values))
+    return None
+
+
+def _last(values: Sequence[str], *, strict: bool) -> str:
+    """Return an expression for the last segment: number, letters and number, words and number, words."""
+    if number := _number(values) or _headed_number(values):
+        return number
+    tail = _tail_digits(values)
+    if tail and strict:
+        return rf"[^/?]+\D{_digits(tail)}"
+    if all(re.match(r"\d{4,}\D", value) for value in values):
+        return r"\d{4,}[^/?]+"
+    head = _id_head(values)
+    words = min(words_in(value[len(head) :]) for value in values)
+    if words >= 3 or (strict and words >= 2):
+        return _literal(head) + rf"[^/?-]+(?:-[^/?-]+){{{min(words, 4) - 1},}}"
+    if strict and all(re.search(r"\d", value[len(head) :]) for value in values):
+        return _literal(head) + r"[^/?\d]*\d[^/?]*"
+    return _literal(head) + "[^/?]+"
+
+
+def _shared_head(values: Sequence[str]) -> str:
+    first, last = min(values), max(values)
+    at = next((place for place, sign in enumerate(first) if last[place : place + 1] != sign), len(first))
+    return first[:at]
+
+
+def _id_head(values: Sequence[str]) -> str:
+    """Return the letters before the first number or capital of all values: ``art`` in ``art12-title``."""
+    letters = re.match(r"[A-Za-z]*", _shared_head(values))
+    head = letters[0] if letters else ""
+    after = [value[len(head) : len(head) + 1] for value in values]
+    return head if all(sign.isdecimal() or sign.isupper() for sign in after) else ""
+
+
+def _tail_digits(values: Sequence[str]) -> int:
+    """Return how many digits all values end with at least, 0 below 4."""
+    found = [re.search(r"\d+$", value) for value in values]
+    length = min((len(one[0]) if one else 0) for one in found)
+    return length if length >= 4 else 0
