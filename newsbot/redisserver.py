@@ -8,6 +8,7 @@ scrapy-redis: REDIS_URL, REDIS_HOST, REDIS_PORT, REDIS_DB, REDIS_PARAMS (with ``
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -75,6 +76,8 @@ def connect(settings: SettingsLike) -> redis.Redis:
     params = {**dict.fromkeys(_TIMEOUTS, TIMEOUT), **given}
     params |= {"decode_responses": False, "retry_on_timeout": False, "retry": Retry(NoBackoff(), 0)}
     place = server_name(settings)
+    if place == _NO_ADDRESS:
+        raise DataError(f"{place}: cannot be used; write {FORM}")
     try:
         for name in _TIMEOUTS:
             params[name] = params[name] and float(params[name])
@@ -85,8 +88,7 @@ def connect(settings: SettingsLike) -> redis.Redis:
             pool.connection_class(**pool.connection_kwargs)  # names of REDIS_PARAMS that it does not know
     except (ValueError, TypeError, ImportError, AttributeError, NameError) as error:
         # the client's words may quote parts of a password, when it is not escaped
-        why = f"; write {FORM}" if place == _NO_ADDRESS else f" ({_one_line(error)})"
-        raise DataError(f"{place}: cannot be used{why}") from error
+        raise DataError(f"{place}: cannot be used ({_one_line(error)})") from error
     return client
 
 
@@ -102,6 +104,8 @@ def server_name(settings: SettingsLike) -> str:
         return _NO_ADDRESS
     if parts.scheme not in _SCHEMES or "@" in f"{parts.path}{parts.query}{parts.fragment}":
         return _NO_ADDRESS
+    if parts.scheme != "unix" and not re.fullmatch(r"/?\d*", parts.path):
+        return _NO_ADDRESS  # redis-py would take database 0
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 

@@ -45,7 +45,8 @@ LOOK_AGAIN = 1.0
 REFILL_EVERY = 0.1
 TAKEN = 0.02
 """Seconds until the next try when there is something that could not be had: another worker was quicker, or
-one suspect waits for another."""
+one suspect waits for another. Each time in vain doubles it, up to MAX_TAKEN: asking is work."""
+MAX_TAKEN = 0.5
 
 
 def _is_about_us(record: logging.LogRecord) -> bool:
@@ -69,6 +70,8 @@ class FrontierScheduler(BaseScheduler):
         self._heartbeat: Any = None
         self._refilling: Any = None
         self._wake: Any = None
+        self._in_vain = 0
+        """Times in a row that something could be had and was not."""
         self._ending: asyncio.Future[None] | None = None
 
     @classmethod
@@ -237,6 +240,8 @@ class FrontierScheduler(BaseScheduler):
                 accept=self.state.accepting,
             )
         self.state.count("frontier/leased", len(leases))
+        if leases:
+            self._in_vain = 0
         for lease in leases:
             try:
                 self._ready.append(self._request(lease))
@@ -306,9 +311,13 @@ class FrontierScheduler(BaseScheduler):
                 next_at = self._outlook().next_at
             turns = [at for at, _ in self._hops]
             if next_at is not None:
-                turns.append(next_at if next_at > now else now + TAKEN)
+                turns.append(next_at if next_at > now else now + self._taken())
             wait = min(max(min(turns, default=now + LOOK_AGAIN) - now, 0.002), LOOK_AGAIN)
         self._wake = call_later(wait, self._woken)
+
+    def _taken(self) -> float:
+        self._in_vain += 1
+        return min(TAKEN * 2.0 ** min(self._in_vain - 1, 10), MAX_TAKEN)
 
     def _woken(self) -> None:
         self._wake = None

@@ -46,7 +46,7 @@ TWISTED_DNS_RESOLVER = "newsbot.resolver.GuardedResolver"
 # --- frontier
 SCHEDULER = "newsbot.scheduler.FrontierScheduler"
 NEWSBOT_LEASE_SECONDS = 60.0
-NEWSBOT_RETRY_SCALE = float(os.environ.get("NEWSBOT_RETRY_SCALE", "1"))
+NEWSBOT_RETRY_SCALE = os.environ.get("NEWSBOT_RETRY_SCALE", "1")
 NEWSBOT_PATIENCE = 120.0
 NEWSBOT_MAX_AGE_DAYS = 30
 

@@ -94,6 +94,7 @@ def test_redis_wants_a_password(lonely: World, guarded: RedisServer) -> None:
         "redis://user:Sekret?1@host:6379/0",
         "redis://:1/Sekret@host:6379/0",
         "redis://:1?Sekret@host:port/0",
+        "redis://127.0.0.1:6379/Sekret",
     ],
 )
 def test_what_is_no_address_of_redis(lonely: World, url: str) -> None:

@@ -15,6 +15,7 @@ from newsbot import backends
 from newsbot.clock import system_clock, utc
 from newsbot.crawlstate import check_scope
 from newsbot.errors import ArgumentError, UserError
+from newsbot.numbers import check_numbers
 from newsbot.spiders.arguments import parse_arguments
 
 FAULT, USAGE = 1, 2
@@ -58,6 +59,7 @@ class Command(crawl.Command):
 
     def _check(self, args: list[str], spider_arguments: dict[str, Any]) -> None:
         assert self.settings is not None
+        check_numbers(self.settings)
         names = sorted(get_spider_loader(self.settings).list())
         _check_words(args, names)
         arguments = parse_arguments(spider_arguments, now=utc(system_clock()))
