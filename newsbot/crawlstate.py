@@ -24,6 +24,7 @@ from newsbot.dedup.index import NearIndex
 from newsbot.errors import ArgumentError, DataError
 from newsbot.frontier.base import Frontier, LeanFrontier
 from newsbot.items import Article
+from newsbot.lessons import Lessons
 from newsbot.outage import Guarded, Outage
 from newsbot.owners import owner_name
 from newsbot.refill import Refill
@@ -32,6 +33,7 @@ from newsbot.rules.schema import Rule
 from newsbot.sitebooks import SiteBooks
 from newsbot.spiders.arguments import Arguments
 from newsbot.storage.base import Storage, Stored
+from newsbot.storage.notes import Notes
 from newsbot.trials import ListTrials
 
 MAX_HOSTS = 65_536
@@ -75,6 +77,9 @@ class CrawlState:
         self.hub_offers: dict[str, dict[str, Any]] | None = None
         """Hubs that pages name, see :mod:`newsbot.hubs`; None: not read yet."""
         self.list_trials = ListTrials()
+        self.ranked = settings.getbool("NEWSBOT_RANKING")
+        """False: links are followed whatever they are likely to be, for comparison."""
+        self.lessons = Lessons(settings.getfloat("NEWSBOT_EXPLORE"))
         self.books = SiteBooks()
         self.witnesses: dict[str, str] = {}
         """By canonical URL, the article whose story was taken, until the one that took it is stored."""
@@ -128,6 +133,7 @@ class CrawlState:
         self.frontier = cast("Frontier", self._guarded("frontier", frontier))
         self.storage = cast("Storage", self._guarded("storage", storage))
         self._local_storage = backends.is_local(storage)
+        self.lessons.storage = cast("Notes", self.storage)
         self.index = cast("NearIndex", self._guarded("index", index))
 
     def _guarded(self, name: str, part: Frontier | Storage | NearIndex) -> Guarded:
@@ -243,6 +249,7 @@ class CrawlState:
     def write_books(self) -> None:
         """Bring what is kept of each site, and the size of the queue, up to date."""
         self.books.write(self.storage, self.stats.get_stats())
+        self.lessons.write()
         if self.outage.count:
             self.stats.set_value("newsbot/outages", self.outage.count)
         counts = self.frontier.counts()

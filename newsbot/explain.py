@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import cast
 
 from newsbot.clock import utc
 from newsbot.frontier.base import Entry, Frontier, Known
 from newsbot.items import Article, Link, PageRecord, Where
+from newsbot.lessons import kept, learns
 from newsbot.ranking import Judgement, judge
 from newsbot.rules import RuleSet
+from newsbot.rules.learn import LearnedRule
 from newsbot.rules.match import Match, classify
 from newsbot.rules.schema import Rule
 from newsbot.storage.base import ArticleFilter, Storage
+from newsbot.storage.notes import Notes
 from newsbot.urls import canonicalize, fingerprint, host_key
 
 MAX_MEMBERS = 20
@@ -72,7 +76,9 @@ def explain(
         rule=rule,
         has_rule=rules.get(rule.domain) is not None,
         match=classify(rule, canonical),
-        judgement=judge(link, rule, depth=page.depth if page else 1, now=utc(now)),
+        judgement=judge(
+            link, rule, depth=page.depth if page else 1, now=utc(now), learned=_learned(storage, rule)
+        ),
         page=page,
         known=frontier.known([key]).get(key) if frontier else None,
         entry=frontier.entry(key) if frontier else None,
@@ -80,6 +86,10 @@ def explain(
         versions=len(storage.versions(article.canonical_url)) if storage and article else 0,
         story=_others(storage, article) if storage and article else (),
     )
+
+
+def _learned(storage: Storage | None, rule: Rule) -> LearnedRule | None:
+    return kept(cast("Notes", storage), rule.domain)[1] if storage and learns(rule) else None
 
 
 def _others(storage: Storage, article: Article) -> Sequence[Article]:

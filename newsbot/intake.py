@@ -15,14 +15,18 @@ from newsbot.crawlstate import MAX_HOSTS, CrawlState
 from newsbot.discovery.traps import is_pagination
 from newsbot.frontier.base import Added, Entry
 from newsbot.items import Kind, Link, PageRecord, Where
+from newsbot.lessons import EXPLORED, EXPLORED_PRIORITY
 from newsbot.queueing import entry_for, page_for
 from newsbot.ranking import SOURCE_PRIORITY, Judgement, is_onsite, judge
 from newsbot.rules.schema import Follow, Rule
-from newsbot.trials import belongs_to
+from newsbot.trials import belongs_to, narrows
 from newsbot.urls import canonicalize, fingerprint
 from newsbot.visit import Found, Visit
 
 ASKED_PRIORITY = 100.0
+RANKED_OUT = frozenset(("unlikely_article", "unlikely_list", "not_in_rule", "front_page"))
+"""Reasons that do not count with NEWSBOT_RANKING off."""
+UNRANKED = 50.0
 LIST_EVENT = "list"
 """In the history of a list under trial: what it led to."""
 NAMED = (Where.SEED, Where.ARGUMENT, Where.PUSH)
@@ -54,9 +58,11 @@ def judge_found(state: CrawlState, found: Found, visit: Visit | None) -> Batch:
     """Judge each link by its site's rule; ``visit`` is the one whose page gave them."""
     batch = Batch()
     now = state.clock()
+    heard: dict[str, tuple[Rule, list[Link]]] = {}
     for link in found.links:
         try:
             rule = _rule_of(state, link, found, visit)
+            heard.setdefault(rule.domain, (rule, []))[1].append(link)
             judgement = _judge(state, link, rule, found, visit)
             if not judgement.accepted:
                 batch.rejected[judgement.reason.partition(":")[0]] += 1
@@ -72,6 +78,8 @@ def judge_found(state: CrawlState, found: Found, visit: Visit | None) -> Batch:
         if entry.fingerprint not in batch.entries:
             batch.entries[entry.fingerprint] = entry
             batch.pages.append(page_for(entry, now))
+    for rule, links in heard.values():
+        state.lessons.heard(rule, links)
     return batch
 
 
@@ -148,10 +156,7 @@ def _weigh_lists(state: CrawlState, batch: Batch, visit: Visit | None) -> None:
     fruitful = visit is None or visit.kind is not Kind.SECTION or visit.lease.entry.depth == 0
     if visit is not None and not fruitful:
         fruitful = _yields_articles(state, batch, visit)
-        if _needs_trial(visit.lease.entry):
-            state.list_trials.tell(visit.rule.domain, visit.lease.entry.url, fruitful=fruitful)
-            visit.tried = True
-            visit.note(state.clock(), LIST_EVENT, fruitful=fruitful)
+        _tell_trial(state, batch, visit, fruitful=fruitful)
     lists = {key: entry for key, entry in batch.entries.items() if _needs_trial(entry)}
     known = state.frontier.known(list(lists)) if lists else {}
     # known lists cost nothing here, and are no trial: they may not be due for long
@@ -159,10 +164,46 @@ def _weigh_lists(state: CrawlState, batch: Batch, visit: Visit | None) -> None:
     _hear_of_trials(state, new.values())
     for key, entry in new.items():
         strange = is_pagination(entry.url) and not belongs_to(entry.url, entry.data["referrer"] or "")
-        if strange or not (fruitful and state.list_trials.may_try(entry.data["source"], entry.url)):
-            del batch.entries[key]
-            batch.rejected["barren_list"] += 1
+        wanted = not strange and (fruitful or (visit is not None and narrows(entry.url, _address(visit))))
+        if wanted and state.list_trials.may_try(entry.data["source"], entry.url):
+            continue
+        if wanted and not state.list_trials.is_given_up(entry.data["source"], entry.url):
+            state.list_trials.hold(entry.data["source"], entry.url, entry)
+            if visit is not None:
+                # a worker that dies forgets what it holds: the page must not be found unchanged then
+                visit.page.update(content_hash=None, etag=None, last_modified=None)
+        del batch.entries[key]
+        batch.rejected["barren_list"] += 1
     batch.pages = [page for page in batch.pages if page.fingerprint in batch.entries]
+
+
+def _tell_trial(state: CrawlState, batch: Batch, visit: Visit, *, fruitful: bool) -> None:
+    """Record what the list under trial holds, and queue what waited for it.
+
+    A year that leads to months is neither fruitful nor barren before one of its days is.
+    """
+    domain, url = visit.rule.domain, visit.lease.entry.url
+    if not _needs_trial(visit.lease.entry):
+        return
+    visit.tried = True
+    below = any(
+        _needs_trial(entry) and narrows(entry.url, url)
+        for entry in batch.entries.values()
+        if not state.list_trials.is_given_up(domain, entry.url)
+    )
+    if below and not fruitful:
+        state.list_trials.release(domain, url)
+        return
+    state.list_trials.tell(domain, url, fruitful=fruitful)
+    visit.note(state.clock(), LIST_EVENT, fruitful=fruitful)
+    for entry in state.list_trials.released(domain, url) if fruitful else ():
+        if entry.fingerprint not in batch.entries:
+            batch.entries[entry.fingerprint] = entry
+            batch.pages.append(page_for(entry, state.clock()))
+
+
+def _address(visit: Visit) -> str:
+    return visit.lease.entry.url
 
 
 def _hear_of_trials(state: CrawlState, lists: Iterable[Entry]) -> None:
@@ -222,7 +263,15 @@ def _judge(state: CrawlState, link: Link, rule: Rule, found: Found, visit: Visit
             kind=link.kind, priority=SOURCE_PRIORITY[link.kind], accepted=True, reason=link.where.value
         )
     else:
-        judgement = judge(link, rule, depth=found.depth, now=state.now())
+        learned = state.lessons.rule(rule)
+        judgement = judge(link, rule, depth=found.depth, now=state.now(), learned=learned)
+        if not judgement.accepted and not state.ranked and judgement.reason in RANKED_OUT:
+            judgement = Judgement(kind=Kind.ARTICLE, priority=UNRANKED, accepted=True, reason="unranked")
+        elif not judgement.accepted and state.lessons.explores(judgement, rule, link.url):
+            state.count("links/explored")
+            judgement = Judgement(
+                kind=Kind.ARTICLE, priority=EXPLORED_PRIORITY, accepted=True, reason=EXPLORED
+            )
     return _limit(state, link, rule, judgement, visit)
 
 

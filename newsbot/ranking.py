@@ -21,7 +21,7 @@ import re
 from dataclasses import dataclass
 from datetime import datetime
 
-from newsbot.discovery.traps import is_archive, is_pagination, trap
+from newsbot.discovery.traps import is_archive, is_archive_front, is_pagination, trap
 from newsbot.items import Kind, Link, Where
 from newsbot.rules.learn import LearnedRule
 from newsbot.rules.match import Match, classify
@@ -59,6 +59,8 @@ _DENSE = re.compile("[\u3040-\u9fff\uac00-\ud7af]")
 """Letters of Chinese, Japanese and Korean."""
 _ODDS_OF_PATTERN = 5.0
 _SCORE_OF_PATTERN = 0.9
+_ODDS_BESIDE_RULE = 1.0
+"""What was learned must say at least so much where the rule's own patterns do not match."""
 _USELESS_LISTS = frozenset(("utility", "utility above", "media", "media above"))
 """Features of addresses whose lists hold no articles: events, users, pictures."""
 _DOUBT = 0.7
@@ -155,12 +157,13 @@ def _by_evidence(
 ) -> Judgement:
     """Judge a link of which the rule says nothing."""
     declared = link.where in _DECLARED
-    if not declared and (is_pagination(url) or is_archive(url)):
+    if not declared and (is_pagination(url) or is_archive(url) or is_archive_front(url)):
         useless = _USELESS_LISTS.intersection(features(url))
         return _rejected("unlikely_list") if useless else _section(link, depth, "list")
     if is_front_page(url):
         return _rejected("front_page")
-    if rule.article and not declared:
+    known = learned is not None and learned.trees and learned.log_odds(url) >= _ODDS_BESIDE_RULE
+    if rule.article and not declared and not known:
         return _rejected("not_in_rule")
     score = probability(article_odds(link, url, learned))
     if declared:

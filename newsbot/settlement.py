@@ -15,6 +15,7 @@ from newsbot.items import Kind, Link, PageRecord, Where
 from newsbot.queueing import page_for
 from newsbot.recrawl import may_retry, plan, retry_delay
 from newsbot.storage.base import SourceRecord
+from newsbot.urls import canonicalize
 from newsbot.visit import Found, Visit
 
 NO_TLS = ("refused", "tls", "proxy", "connection", "timeout", "robots_unreachable")
@@ -50,6 +51,7 @@ def settle(state: CrawlState, visit: Visit) -> None:
     record.history = visit.events
     state.storage.save_pages([record])
     _record_source(state, visit, record)
+    _teach(state, visit)
     state.frontier.ack(visit.lease, next_due=record.next_due)
     state.count("frontier/acked")
     if home is not None:
@@ -120,6 +122,16 @@ def _next_guess(visit: Visit) -> str | None:
     }
     guess = guesses.get(visit.lease.entry.url)
     return None if guess is not None and "//www.www." in guess else guess
+
+
+def _teach(state: CrawlState, visit: Visit) -> None:
+    """Let the site's addresses be learned from what the page turned out to be."""
+    told = visit.outcome.is_article
+    if told is None or visit.taught or visit.kind is not Kind.ARTICLE:
+        return
+    url = canonicalize(visit.lease.entry.url, visit.rule.drop_query)
+    state.lessons.fetched(visit.rule, url, article=told, why=str(visit.data.get("why")))
+    visit.taught = True
 
 
 def _record_source(state: CrawlState, visit: Visit, record: PageRecord) -> None:

@@ -7,14 +7,18 @@ tells whether the others are worth their downloads.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 MAX_SHAPES = 50_000
+MAX_HELD = 400
+"""Lists of a shape that wait for the one under trial."""
 BARREN_ENOUGH = 2
 """Barren lists of a shape, with no fruitful one, after which the shape is left alone in this crawl."""
 
 ASK_AGAIN = 1.0
 
+_HOST_SLASHES = 2
 _PAGE = re.compile(
     r"(?:[?&/](?:page|pg|paged|p|start|offset|seite|strana|stranica)[=/_-]?|/)\d{1,9}$", re.IGNORECASE
 )
@@ -29,6 +33,8 @@ class _Trial:
     """When it was asked after last."""
     barren: int = 0
     fruitful: bool = False
+    held: dict[str, Any] = field(default_factory=dict)
+    """URL -> what is to be queued if the shape turns out well."""
 
 
 class ListTrials:
@@ -46,6 +52,31 @@ class ListTrials:
             return False
         trial.waiting = url
         return True
+
+    def is_given_up(self, domain: str, url: str) -> bool:
+        """Tell whether lists of this shape are left alone in this crawl."""
+        trial = self._trial(domain, url)
+        return not trial.fruitful and trial.barren >= BARREN_ENOUGH
+
+    def hold(self, domain: str, url: str, item: Any) -> None:
+        """Keep a list until the one under trial has shown what such lists hold."""
+        held = self._trial(domain, url).held
+        if len(held) < MAX_HELD:
+            held[url] = item
+
+    def released(self, domain: str, url: str) -> list[Any]:
+        """Return what waited for a fruitful list, and for the lists above it: the months beside its month."""
+        items: list[Any] = []
+        path = url.partition("?")[0].rstrip("/")
+        while path.count("/") > _HOST_SLASHES:
+            for address in (url, path, path + "/"):
+                trial = self._trials.get((domain, shape_of(address)))
+                if trial is not None and (trial.held or address == url):
+                    trial.fruitful = True
+                    items += trial.held.values()
+                    trial.held = {}
+            path = path.rpartition("/")[0]
+        return items
 
     def waiting(self, domain: str, url: str, now: float) -> str | None:
         """Return the list whose trial keeps ``url`` waiting, to be asked after; at most once a second each.
@@ -82,6 +113,12 @@ def belongs_to(url: str, page: str) -> bool:
     """Return True if ``url`` is a further page of the list on ``page``: only the page number differs."""
     lists = {_list_of(page), _PAGE.sub("", _list_of(page)).rstrip("/?&")}
     return _PAGE.sub("", _list_of(url)).rstrip("/?&") in lists
+
+
+def narrows(url: str, page: str) -> bool:
+    """Return True if ``url`` lies below the list on ``page``: the months of a year, the days of a month."""
+    above = _list_of(page)
+    return "?" not in url and "?" not in above and _list_of(url).startswith(above + "/")
 
 
 def _list_of(url: str) -> str:

@@ -49,6 +49,8 @@ class Visit:
     """A source that is read in full although it may be unchanged: something else is wanted of it now."""
     tried: bool = False
     """What the list under trial holds was told (:mod:`newsbot.trials`)."""
+    taught: bool = False
+    """What the page turned out to be was told (:mod:`newsbot.lessons`)."""
     booked: bool = False
     """The poll is counted in its source's record."""
     hand_back: bool = False

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from newsbot import trials
-from newsbot.trials import BARREN_ENOUGH, ListTrials, belongs_to, shape_of
+from newsbot.trials import BARREN_ENOUGH, MAX_HELD, ListTrials, belongs_to, narrows, shape_of
 
 
 def day(number, site="a.test"):
@@ -113,3 +113,33 @@ def test_the_shape_is_path_and_query_with_numbers_blotted_out(url, shape):
 def test_no_text_is_too_strange(one, other):
     assert isinstance(belongs_to(one, other), bool)
     assert not any(map(str.isdecimal, shape_of("https://a.test/" + one)))
+
+
+def test_what_waits_for_a_trial_is_released_with_the_lists_above_it():
+    lists = ListTrials()
+    day, other_day = "https://site.example/archive/2024/05/01/", "https://site.example/archive/2024/05/02/"
+    month, other_month = "https://site.example/archive/2024/05/", "https://site.example/archive/2024/06/"
+    for first, second in ((month, other_month), (day, other_day)):
+        assert lists.may_try("site.example", first)
+        assert not lists.may_try("site.example", second)
+        lists.hold("site.example", second, second)
+    lists.release("site.example", month)
+    lists.tell("site.example", day, fruitful=True)
+    assert lists.released("site.example", day) == [other_day, other_month]
+    assert lists.released("site.example", day) == []
+    assert lists.may_try("site.example", "https://site.example/archive/2023/01/")
+
+
+def test_no_more_lists_wait_than_a_page_may_name():
+    lists = ListTrials()
+    lists.may_try("site.example", "https://site.example/day/0")
+    for number in range(3 * MAX_HELD):
+        lists.hold("site.example", f"https://site.example/day/{number}", number)
+    lists.tell("site.example", "https://site.example/day/0", fruitful=True)
+    assert len(lists.released("site.example", "https://site.example/day/0")) == MAX_HELD
+
+
+def test_lists_below_a_list_narrow_it():
+    assert narrows("https://site.example/archive/2024/05/", "https://site.example/archive/2024/")
+    assert not narrows("https://site.example/archive/2025/", "https://site.example/archive/2024/")
+    assert not narrows("https://site.example/archive/2024/?page=2", "https://site.example/archive/2024/")

@@ -8,6 +8,7 @@ from typing import Any
 from newsbot.backends import rules_folder
 from newsbot.cli import Action, Argument, Call, NewsbotCommand
 from newsbot.errors import ArgumentError, Problem, RulesError
+from newsbot.rulemaking.commands import learn
 from newsbot.rules.hints import find_hints
 from newsbot.rules.load import DEFAULTS, Loaded, read_files, read_folder
 from newsbot.rules.schema import Rule
@@ -51,7 +52,7 @@ def show(call: Call) -> int:
 class Command(NewsbotCommand):
     """See ``scrapy rules -h``."""
 
-    summary = "Check the rule files, or show which rule holds for a site or URL"
+    summary = "Check, show, learn and make the rules of sites"
     actions = (
         Action(
             "check",
@@ -64,6 +65,15 @@ class Command(NewsbotCommand):
             "Show what the rules say of a URL or domain, or list all rules",
             show,
             (Argument("target", nargs="?", metavar="URL|DOMAIN"),),
+        ),
+        Action(
+            "learn",
+            "Print what was learned of a site's article addresses, and how well it holds on other links",
+            learn,
+            (
+                Argument("domain", metavar="DOMAIN"),
+                Argument("--write", action="store_true", help="add the patterns to the site's rule file"),
+            ),
         ),
     )
 

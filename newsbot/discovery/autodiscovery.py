@@ -14,10 +14,11 @@ from newsbot.items import Kind, Link, Where
 from newsbot.rules.match import classify
 from newsbot.rules.schema import Rule
 from newsbot.rules.shape import features, is_front_page
-from newsbot.rules.shapewords import UTILITIES
+from newsbot.rules.shapewords import RUBRICS, UTILITIES
 from newsbot.urls import MAX_URL, canonicalize, host_key, resolve, site_of
 
 MAX_FEEDS = 20
+_RUBRIC_DEPTH = 2
 MAX_SITEMAPS = 50
 MAX_SECTIONS = 30
 MAX_ROBOTS = 500_000
@@ -178,9 +179,15 @@ def _is_section(link: Link, name: str, rule: Rule, site: str) -> bool:
     if link.where is not Where.NAVIGATION or "?" in name:
         return False
     shape = features(name)
-    if any(feature.startswith(("utility", "list", "media")) for feature in shape):
+    if any(feature.startswith(("utility", "list", "media")) for feature in shape) and not _is_rubric(name):
         return False
     return any(feature in _SECTION_SHAPES for feature in shape) and not _is_utility_text(link.text)
+
+
+def _is_rubric(url: str) -> bool:
+    """Tell ``/category/politics/`` and the like: in a menu of the home page these are sections."""
+    folders = url.lower().partition("://")[2].rstrip("/").split("/")[1:]
+    return len(folders) == _RUBRIC_DEPTH and folders[0] in RUBRICS
 
 
 def _is_utility_text(text: str | None) -> bool:

@@ -23,6 +23,7 @@ _PAGE_PATH = re.compile(
 _ARCHIVE = re.compile(
     r"/((?:19|20|21)\d\d)(?:[/-](?:0?[1-9]|1[0-2])(?:[/-](?:0?[1-9]|[12]\d|3[01]))?)?/?(?:$|\?)"
 )
+_FRONT = re.compile(r"/(?:archives?|archiv|arhiv|arkiv|archivio|archivo|arsiv|archiwum)/?$", re.IGNORECASE)
 _DATE_KEY = re.compile(r"[?&](?:year|date|day|ym|month)=((?:19|20|21)\d\d)", re.IGNORECASE)
 _SESSION = re.compile(r"[?&;](?:[a-z_]{0,20}sess[a-z_]{0,10}|sid|s|token)=([0-9A-Za-z]+)", re.IGNORECASE)
 
@@ -68,6 +69,11 @@ def _page(url: str) -> re.Match[str] | None:
 def is_archive(url: str) -> bool:
     """Tell the list of a year, a month or a day."""
     return _archive(url) is not None
+
+
+def is_archive_front(url: str) -> bool:
+    """Tell the entrance of an archive, from which years or days are reached."""
+    return _FRONT.search(url) is not None
 
 
 def _archive(url: str) -> re.Match[str] | None:

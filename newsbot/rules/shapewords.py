@@ -17,6 +17,11 @@ LISTS = _words(
     "temy thema theme themen themenspeziale themes topic topics user users word",
 )
 """Pages that list others: topics, people, archives, search."""
+RUBRICS = _words(
+    "categories category kategori kategoria kategorie categoria categorie rubric rubrics rubrik rubrika",
+    "rubriki rubrique rubriques section sections seccion sezione sektion ressort temy thema",
+)
+"""Lists that menus of home pages name as the site's sections."""
 UTILITIES = _words(
     "abo abonelik abonnement abos about about-us account advertise advertising agb amp anzeigen app apps",
     "auth bookmarks calendar careers cart cgi-bin checkout comment comments community community-standards",

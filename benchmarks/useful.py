@@ -1,0 +1,122 @@
+"""How many page downloads of a crawl are articles, on sites with nine noise links to each article link.
+
+Crawls the demo's hosts behind a loopback proxy, with the real spider in a process of its own:
+
+* ``cold``: rules of one line (``domain``), nothing known; only the agency's rule names its feeds, for no
+  page of it leads to half of its stories;
+* ``learned``: the same rules and an empty queue, but with what the first crawl learned of addresses;
+* ``rules``: the demo's own rule files, with patterns by hand;
+* ``ranking off``: as ``cold``, but every link that no rule denies is followed, whatever it is, with as many
+  downloads as ``--budget`` times the articles.
+
+``useful`` are articles among the pages sent whole outside robots.txt, feeds, sitemaps and sections, as the
+server's log has it; ``found`` is the share of all articles that were stored.
+
+    python -m benchmarks.useful [--articles 600] [--budget 8] [--json]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any, cast
+
+from newsbot.backends import open_storage
+from newsbot.demo.check import compare
+from newsbot.demo.figures import count_log
+from newsbot.demo.hosts import HOSTS, WIRE
+from newsbot.demo.server import DemoServer, this_hour
+from newsbot.lessons import NOTE_KIND
+from newsbot.storage.base import Storage
+from newsbot.storage.notes import Notes
+
+WAYS = ("cold", "learned", "rules", "ranking off")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run from the command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--articles", type=int, default=600)
+    parser.add_argument("--budget", type=int, default=8)
+    parser.add_argument("--json", action="store_true")
+    asked = parser.parse_args(arguments)
+    with tempfile.TemporaryDirectory(prefix="newsbot-useful-") as folder:
+        rows = [measure(way, Path(folder), asked.articles, asked.budget) for way in WAYS]
+    if asked.json:
+        print(json.dumps(rows))
+        return
+    for row in rows:
+        print("  ".join(f"{key}={value}" for key, value in row.items()))
+
+
+def measure(way: str, folder: Path, articles: int, budget: int) -> dict[str, Any]:
+    """Crawl once and return the row."""
+    data = folder / way.replace(" ", "-")
+    with DemoServer(folder / f"site-{data.name}", articles=articles, now=this_hour()) as server:
+        environment = {**os.environ, **server.crawl_environment, "NEWSBOT_DATA": str(data)}
+        if way != "rules":
+            environment["NEWSBOT_RULES"] = str(_one_line_rules(folder, Path(environment["NEWSBOT_RULES"])))
+        if way == "learned":
+            _hand_on(folder / "cold", data)
+        limits = ("-s", "NEWSBOT_RANKING=0", "-s", f"CLOSESPIDER_PAGECOUNT={budget * articles}")
+        command = [sys.executable, "-m", "scrapy", "crawl", "news", "-s", "NEWSBOT_PROGRESS=0"]
+        subprocess.run(
+            [*command, *(limits if way == "ranking off" else ())],
+            env=environment,
+            check=False,
+            stderr=subprocess.DEVNULL,
+        )
+        with closing(open_storage({"NEWSBOT_DATA": str(data)})) as storage:
+            report = compare(storage.iter_articles(), server.manifest)
+        figures = count_log(server.log, server.manifest)
+    expected = sum(tally.expected for tally in report.hosts.values())
+    stored = expected - sum(tally.missing for tally in report.hosts.values())
+    return {
+        "way": way,
+        "useful": round(figures.useful_share, 3),
+        "found": round(stored / expected, 3),
+        "articles": expected,
+        "pages": figures.pages,
+        "requests": figures.requests,
+        "twice": sum(tally.twice for tally in report.hosts.values()),
+        "of_pages": dict(figures.by_kind),
+    }
+
+
+def _one_line_rules(folder: Path, given: Path) -> Path:
+    own = folder / "one-line"
+    own.mkdir(exist_ok=True)
+    (own / "_defaults.yaml").write_text((given / "_defaults.yaml").read_text())
+    for host in HOSTS:
+        feeds = host.rule[: host.rule.index("article:")] if host is WIRE else ""
+        (own / f"{host.domain}.yaml").write_text(f"domain: {host.domain}{feeds}\n", encoding="utf-8")
+    return own
+
+
+def _hand_on(before: Path, after: Path) -> None:
+    """Copy what was learned, and nothing else."""
+    after.mkdir()
+    with (
+        closing(open_storage({"NEWSBOT_DATA": str(before)})) as old,
+        closing(open_storage({"NEWSBOT_DATA": str(after)})) as new,
+    ):
+        for host in HOSTS:
+            for key, note in _notes(old).notes(NOTE_KIND + host.source).items():
+                _notes(new).save_note(NOTE_KIND + host.source, key, note)
+
+
+def _notes(storage: Storage) -> Notes:
+    return cast("Notes", storage)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,188 @@
+"""What a crawl learns of its sites' addresses while it runs, and keeps for the next one.
+
+Links of feeds and menus and fetched pages are the examples (:mod:`newsbot.rules.examples`). A site is learned
+again when its examples have grown by a quarter, or when a pattern is given up because its pages stopped being
+articles. A few rejected links are fetched all the same (NEWSBOT_EXPLORE): a redesign is noticed.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import cast
+
+from newsbot.items import Link, Where
+from newsbot.ranking import Judgement
+from newsbot.rules.examples import Examples
+from newsbot.rules.learn import LearnedRule, learned_from
+from newsbot.rules.schema import Rule
+from newsbot.storage.notes import Notes
+from newsbot.trials import shape_of
+from newsbot.urls import canonicalize, fingerprint
+
+logger = logging.getLogger(__name__)
+
+MAX_SITES = 5000
+"""Sites of which examples are kept in memory."""
+SHORT_TEXT = 3
+"""Words: links of menus with no more are the names of sections."""
+EXPLORED_REASONS = frozenset(("unlikely_article", "not_in_rule"))
+OF_PAGES = 0.5
+"""Explored pages are at most this part of the share of all pages: they must not spoil the crawl."""
+EXPLORED = "explored"
+"""Why a link was fetched that was rejected."""
+EXPLORED_PRIORITY = 5.0
+"""Such links come last."""
+MAX_BARREN = 3
+"""Pages of a shape that were explored in vain, after which the shape is left alone in this crawl."""
+NOTE_KIND = "addresses:"
+"""With a domain: the kind of the notes that hold examples and what was learned."""
+
+
+@dataclass(slots=True)
+class _Site:
+    examples: Examples = field(default_factory=Examples)
+    rule: LearnedRule | None = None
+    changed: bool = False
+    links: int = 0
+    """Rejected links that might have been explored."""
+    pages: int = 0
+    """Pages that were fetched as articles in this crawl."""
+    explored: int = 0
+    barren: Counter[str] = field(default_factory=Counter)
+
+
+class Lessons:
+    """The sites of one crawl. ``storage`` keeps what is learned; ``share`` of rejected links is explored."""
+
+    def __init__(self, share: float) -> None:
+        self._share = share
+        self._sites: dict[str, _Site] = {}
+        self.storage: Notes | None = None
+
+    def rule(self, rule: Rule) -> LearnedRule | None:
+        """Return what is known of a site's addresses; None before enough was seen, or if it may not learn."""
+        return self._site(rule.domain).rule if learns(rule) else None
+
+    def heard(self, rule: Rule, links: Iterable[Link]) -> None:
+        """Take in the links of a page, feed or sitemap."""
+        if not learns(rule):
+            return
+        site = self._site(rule.domain)
+        for link in links:
+            article = _label(link)
+            if article is None:
+                continue
+            try:
+                url = canonicalize(link.url, rule.drop_query)
+            except ValueError:
+                continue
+            site.examples.heard(url, article=article)
+            site.changed = True
+        self._learn(rule.domain, site)
+
+    def fetched(self, rule: Rule, url: str, *, article: bool, why: str) -> None:
+        """Take in what a page that was fetched as an article turned out to be; ``why`` it was fetched."""
+        site = self._site(rule.domain)
+        site.pages += 1
+        if why == EXPLORED and not article:
+            site.barren[shape_of(url)] += 1
+        if not learns(rule):
+            return
+        retired = site.examples.fetched(url, article=article, rule=site.rule)
+        site.changed = True
+        if retired is not None:
+            logger.warning(
+                "learning domain=%s pattern=%s given up: its pages are no articles any more",
+                rule.domain,
+                retired,
+            )
+        self._learn(rule.domain, site)
+
+    def explores(self, judgement: Judgement, rule: Rule, url: str) -> bool:
+        """Tell whether a rejected link is fetched all the same.
+
+        At most the share of such links, and no more than half the same share of the pages fetched: a site
+        with many links to other things must not cost many downloads.
+        """
+        if judgement.reason not in EXPLORED_REASONS or self._share <= 0.0:
+            return False
+        site = self._site(rule.domain)
+        site.links += 1
+        if site.explored + 1 > self._share * min(site.links, site.pages * OF_PAGES):
+            return False
+        if site.barren[shape_of(url)] >= MAX_BARREN:
+            return False
+        if int.from_bytes(fingerprint(url)[:4], "big") % 1000 >= 1000 * max(self._share, 0.1):
+            return False  # not just the first links of each page
+        site.explored += 1
+        return True
+
+    def write(self) -> None:
+        """Keep what has come. Raises :class:`newsbot.errors.DataError`; the rest is written next time."""
+        if self.storage is None:
+            return
+        for domain, site in self._sites.items():
+            if site.changed:
+                self._merge(domain, site)
+                self.storage.save_note(NOTE_KIND + domain, "examples", site.examples.plain())
+                if site.rule is not None:
+                    self.storage.save_note(NOTE_KIND + domain, "rule", site.rule.plain())
+                site.changed = False
+
+    def _site(self, domain: str) -> _Site:
+        site = self._sites.get(domain)
+        if site is None:
+            if len(self._sites) >= MAX_SITES:
+                self._sites.clear()
+            site = _Site() if self.storage is None else _Site(*kept(self.storage, domain))
+            self._sites[domain] = site
+        return site
+
+    def _merge(self, domain: str, site: _Site) -> None:
+        """Take over what another worker has written meanwhile."""
+        told = cast("Notes", self.storage).notes(NOTE_KIND + domain).get("examples")
+        if told is not None:
+            site.examples.merge(told)
+
+    def _learn(self, domain: str, site: _Site) -> None:
+        if not site.examples.wants_learning():
+            return
+        site.rule = site.examples.learn()
+        logger.info(
+            "learning domain=%s articles=%d others=%d patterns=%s",
+            domain,
+            site.rule.articles,
+            site.rule.others,
+            " ".join(pattern.text for pattern in site.rule.patterns) or "none",
+        )
+
+
+def kept(storage: Notes, domain: str) -> tuple[Examples, LearnedRule | None]:
+    """Return the examples and what was learned of a site in earlier crawls."""
+    notes = storage.notes(NOTE_KIND + domain)
+    examples, rule = Examples(), None
+    try:
+        examples.merge(notes.get("examples", {}))
+        if "rule" in notes:
+            rule = learned_from(notes["rule"])
+            examples.learned_at = examples.seen
+    except ValueError as error:
+        logger.warning("learning domain=%s: %s; it is learned anew", domain, error)
+    return examples, rule
+
+
+def learns(rule: Rule) -> bool:
+    """Tell whether a site's addresses are learned: as its rule says, else if it has no article patterns."""
+    return not rule.article if rule.learn is None else rule.learn
+
+
+def _label(link: Link) -> bool | None:
+    if link.kind is not None and link.kind.is_source:
+        return None
+    if link.where in (Where.FEED, Where.NEWS_SITEMAP):
+        return True
+    short = link.text is not None and len(link.text.split()) <= SHORT_TEXT
+    return False if link.where is Where.NAVIGATION and short else None

@@ -1,0 +1,132 @@
+"""What a site's addresses are learned from: bounded, the newest examples stay, fetched pages count most."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from newsbot.rules.learn import LearnedRule, learn
+
+MAX_KEPT = 200
+"""URLs of each label that are kept of a site."""
+MAX_URL = 200
+"""Longer URLs make no examples."""
+MIN_EXAMPLES = 8
+"""Examples of articles and of others that a site is learned from first."""
+GROWTH = 1.25
+"""A site is learned again when so many times as many examples have come."""
+WINDOW = 20
+"""Fetched pages of a pattern that are looked back on."""
+MIN_FETCHED = 8
+RETIRED_BELOW = 0.3
+"""A pattern is given up when a smaller share of the last pages it matched were articles."""
+
+
+@dataclass(slots=True)
+class Examples:
+    """What is known of one site's addresses. URLs are canonical."""
+
+    articles: dict[str, bool] = field(default_factory=dict)
+    """URL -> whether it was fetched and was one."""
+    others: dict[str, bool] = field(default_factory=dict)
+    seen: int = 0
+    """Examples that came since this was begun."""
+    learned_at: int = 0
+    """``seen`` when the site was learned last."""
+    due: bool = False
+    """A pattern was given up: learn anew now."""
+    _outcomes: dict[str, deque[bool]] = field(default_factory=dict)
+
+    def heard(self, url: str, *, article: bool) -> None:
+        """Note what a link's place says: a feed names articles, a menu does not."""
+        if len(url) > MAX_URL or url in self.articles or self.others.get(url):
+            return
+        if not article:
+            self._put(self.others, url, fetched=False)
+        else:
+            self.others.pop(url, None)
+            self._put(self.articles, url, fetched=False)
+
+    def fetched(self, url: str, *, article: bool, rule: LearnedRule | None = None) -> str | None:
+        """Note what a fetched page was; return the pattern of ``rule`` that is given up for it, if one is."""
+        if len(url) > MAX_URL:
+            return None
+        (self.others if article else self.articles).pop(url, None)
+        self._put(self.articles if article else self.others, url, fetched=True)
+        return self._weigh(url, article, rule) if rule is not None else None
+
+    def wants_learning(self) -> bool:
+        """Tell whether enough has come to learn (again)."""
+        if min(len(self.articles), len(self.others)) < MIN_EXAMPLES:
+            return False
+        return self.due or self.seen >= max(self.learned_at * GROWTH, self.learned_at + MIN_EXAMPLES)
+
+    def learn(self) -> LearnedRule:
+        """Learn from all examples."""
+        self.learned_at, self.due = self.seen, False
+        rule = learn(self.labelled())
+        kept = {pattern.text for pattern in rule.patterns}
+        self._outcomes = {text: told for text, told in self._outcomes.items() if text in kept}
+        return rule
+
+    def labelled(self) -> Iterable[tuple[str, bool]]:
+        """Give the examples with their labels."""
+        yield from ((url, True) for url in self.articles)
+        yield from ((url, False) for url in self.others)
+
+    def plain(self) -> dict[str, Any]:
+        """Return it as JSON can hold it."""
+        return {
+            "articles": [[url, fetched] for url, fetched in self.articles.items()],
+            "others": [[url, fetched] for url, fetched in self.others.items()],
+        }
+
+    def merge(self, plain: Mapping[str, Any]) -> None:
+        """Add what :meth:`plain` gave, of another worker or an earlier crawl; what is known here wins.
+
+        Raises ``ValueError`` for anything else.
+        """
+        try:
+            told = [
+                (str(url), bool(fetched), article)
+                for name, article in (("articles", True), ("others", False))
+                for url, fetched in plain.get(name, ())[:MAX_KEPT]
+            ]
+        except (TypeError, AttributeError) as error:
+            raise ValueError("the examples of a site cannot be read") from error
+        for url, fetched, article in told:
+            if url not in self.articles and url not in self.others:
+                home = self.articles if article else self.others
+                if len(home) < MAX_KEPT:
+                    home[url] = fetched
+                    self.seen += 1
+
+    def _put(self, home: dict[str, bool], url: str, *, fetched: bool) -> None:
+        self.seen += url not in home
+        known = home.pop(url, False)
+        home[url] = known or fetched
+        if len(home) > MAX_KEPT:
+            del home[next((one for one, sure in home.items() if not sure), next(iter(home)))]
+
+    def _weigh(self, url: str, article: bool, rule: LearnedRule) -> str | None:
+        path = url[url.find("/", 8) :] or "/"
+        for pattern in rule.patterns:
+            if re.search(pattern.text, path, re.ASCII) is None:
+                continue
+            told = self._outcomes.setdefault(pattern.text, deque(maxlen=WINDOW))
+            told.append(article)
+            if len(told) >= MIN_FETCHED and sum(told) < RETIRED_BELOW * len(told):
+                self._forget(pattern.text)
+                return pattern.text
+            return None
+        return None
+
+    def _forget(self, pattern: str) -> None:
+        """Give up a pattern: what it matched are no examples of articles any more."""
+        for url in [url for url in self.articles if re.search(pattern, url[url.find("/", 8) :], re.ASCII)]:
+            del self.articles[url]
+        del self._outcomes[pattern]
+        self.due = True

@@ -1,0 +1,164 @@
+"""What a crawl learns of addresses: examples, patterns that are given up, links explored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from newsbot.items import Kind, Link, Where
+from newsbot.lessons import EXPLORED, MAX_BARREN, NOTE_KIND, Lessons, kept, learns
+from newsbot.ranking import Judgement, judge
+from newsbot.rules.examples import MAX_KEPT, MIN_EXAMPLES, MIN_FETCHED, Examples
+from newsbot.rules.schema import Pattern, Rule
+from newsbot.storage.sqlite import SqliteStorage
+from newsbot.trials import shape_of
+from tests.test_ranking import NOW, patterns
+
+SITE = "https://site.example"
+RULE = Rule(domain="site.example")
+REJECTED = Judgement(kind=Kind.OTHER, priority=0.0, accepted=False, reason="unlikely_article")
+FEED = [Link(url=f"{SITE}/p/q{number}x7", where=Where.FEED, text="A title") for number in range(12)]
+MENU = [Link(url=f"{SITE}/{name}", where=Where.NAVIGATION, text="Menu") for name in "abcdefghijkl"]
+
+
+@pytest.fixture
+def storage(tmp_path: Path) -> Iterator[SqliteStorage]:
+    with closing(SqliteStorage(tmp_path / "newsbot.db")) as opened:
+        yield opened
+
+
+def taught(share: float = 0.03) -> Lessons:
+    lessons = Lessons(share)
+    lessons.heard(RULE, FEED + MENU)
+    return lessons
+
+
+def test_links_of_feeds_and_menus_teach_a_site() -> None:
+    lessons = taught()
+    rule = lessons.rule(RULE)
+    assert rule is not None
+    assert rule.is_article(f"{SITE}/p/q99x7")
+    link = Link(url=f"{SITE}/p/q99x7", where=Where.BODY)
+    assert not judge(link, RULE, depth=1, now=NOW).accepted
+    assert judge(link, RULE, depth=1, now=NOW, learned=rule).accepted
+
+
+def test_too_few_links_teach_nothing() -> None:
+    lessons = Lessons(0.03)
+    lessons.heard(RULE, FEED[: MIN_EXAMPLES - 1] + MENU)
+    assert lessons.rule(RULE) is None
+
+
+@pytest.mark.parametrize(
+    ("article", "learn", "expected"),
+    [((), None, True), (("^/x",), None, False), (("^/x",), True, True), ((), False, False)],
+)
+def test_sites_learn_by_default_if_they_have_no_patterns(
+    article: tuple[str, ...], learn: bool | None, expected: bool
+) -> None:
+    rule = Rule(domain="site.example", article=patterns(*article), learn=learn)
+    assert learns(rule) is expected
+    lessons = Lessons(0.03)
+    lessons.heard(rule, FEED + MENU)
+    assert (lessons.rule(rule) is not None) is expected
+
+
+def test_what_was_learned_counts_beside_the_patterns_of_a_rule_that_asks_for_it() -> None:
+    own: tuple[Pattern, ...] = patterns("^/other/")
+    rule = Rule(domain="site.example", article=own, learn=True)
+    link = Link(url=f"{SITE}/p/q99x7", where=Where.BODY)
+    learned = taught().rule(RULE)
+    assert judge(link, rule, depth=1, now=NOW).reason == "not_in_rule"
+    assert judge(link, rule, depth=1, now=NOW, learned=learned).accepted
+
+
+def test_it_is_kept_for_the_next_crawl_and_joined_with_what_others_learned(storage: SqliteStorage) -> None:
+    for links in (FEED[:6] + MENU[:6], FEED[6:] + MENU[6:]):
+        lessons = Lessons(0.03)  # two workers that began at the same time
+        lessons.heard(RULE, links)
+        lessons.storage = storage
+        lessons.write()
+    later = Lessons(0.03)
+    later.storage = storage
+    assert later.rule(RULE) is None
+    examples, _ = kept(storage, "site.example")
+    assert len(examples.articles) == len(FEED)
+    assert examples.wants_learning()
+    later.heard(RULE, FEED[:1])
+    assert later.rule(RULE) is not None
+    later.write()
+    assert kept(storage, "site.example")[1] is not None
+
+
+def test_broken_notes_are_told_and_learned_anew(
+    storage: SqliteStorage, caplog: pytest.LogCaptureFixture
+) -> None:
+    storage.save_note(NOTE_KIND + "site.example", "rule", {"format": 7})
+    storage.save_note(NOTE_KIND + "site.example", "examples", {"articles": [3]})
+    assert kept(storage, "site.example")[1] is None
+    assert "learned anew" in caplog.text
+
+
+def test_a_pattern_whose_pages_stop_being_articles_is_given_up(caplog: pytest.LogCaptureFixture) -> None:
+    lessons = taught()
+    for number in range(100, 100 + MIN_FETCHED):
+        lessons.fetched(RULE, f"{SITE}/p/q{number}x7", article=False, why="likely_article")
+    assert "given up" in caplog.text
+    rule = lessons.rule(RULE)
+    assert rule is not None
+    for number in range(50, 70):
+        lessons.heard(RULE, [Link(url=f"{SITE}/n/{number}0000/new-form-of-address", where=Where.FEED)])
+    rule = lessons.rule(RULE)
+    assert rule is not None
+    assert rule.is_article(f"{SITE}/n/990000/new-form-of-address")
+    assert not rule.is_article(f"{SITE}/p/q99x7")
+
+
+def test_few_rejected_links_are_explored_and_no_more_than_a_part_of_the_pages() -> None:
+    lessons = Lessons(0.1)
+    links = [f"{SITE}/{name}/{other}" for name in "abcdefghijklmnopqrst" for other in range(100)]
+    assert not any(lessons.explores(REJECTED, RULE, url) for url in links)  # no page was fetched yet
+    for number in range(200):
+        lessons.fetched(RULE, f"{SITE}/x/{number}", article=True, why="rule")
+    explored = [url for url in links if lessons.explores(REJECTED, RULE, url)]
+    assert 0 < len(explored) <= 0.1 * 0.5 * 200
+    denied = Judgement(kind=Kind.OTHER, priority=0.0, accepted=False, reason="denied:x")
+    assert not any(lessons.explores(denied, RULE, url) for url in links)
+    assert not any(Lessons(0.0).explores(REJECTED, RULE, url) for url in links)
+
+
+def test_a_shape_that_was_explored_in_vain_is_left_alone() -> None:
+    lessons = Lessons(1.0)
+    for number in range(1000):
+        lessons.fetched(RULE, f"{SITE}/x/{number}", article=True, why="rule")
+    for number in range(MAX_BARREN):
+        lessons.fetched(RULE, f"{SITE}/tag/{number}", article=False, why=EXPLORED)
+    assert not lessons.explores(REJECTED, RULE, f"{SITE}/tag/9")
+    assert shape_of(f"{SITE}/tag/9") == shape_of(f"{SITE}/tag/1")
+    assert lessons.explores(REJECTED, RULE, f"{SITE}/new/9")
+
+
+def test_examples_are_bounded_and_the_newest_and_surest_stay() -> None:
+    examples = Examples()
+    examples.fetched(f"{SITE}/sure", article=True)
+    for number in range(3 * MAX_KEPT):
+        examples.heard(f"{SITE}/a/{number}", article=True)
+        examples.heard(f"{SITE}/b/{number}" + "x" * 300, article=False)
+    assert len(examples.articles) == MAX_KEPT
+    assert f"{SITE}/sure" in examples.articles
+    assert f"{SITE}/a/{3 * MAX_KEPT - 1}" in examples.articles
+    assert examples.others == {}
+
+
+def test_a_fetched_page_outweighs_what_its_links_say() -> None:
+    examples = Examples()
+    examples.heard(f"{SITE}/1", article=True)
+    examples.fetched(f"{SITE}/1", article=False)
+    examples.heard(f"{SITE}/1", article=True)
+    assert dict(examples.labelled()) == {f"{SITE}/1": False}
+    examples.heard(f"{SITE}/2", article=False)
+    examples.heard(f"{SITE}/2", article=True)
+    assert dict(examples.labelled())[f"{SITE}/2"] is True
