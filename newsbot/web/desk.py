@@ -73,15 +73,22 @@ class Desk:
         Without a proof only sources that we read anyway are taken; with one also pages of a site that has
         a rule, or of which we know a source.
         """
-        return [self._take(notifier, url, proved=proved) for url in urls]
+        spent: set[str] = set()
+        fates = []
+        for url in urls:
+            try:
+                host = host_key(url)
+                fate = Fate.BUDGET if host in spent else self._take(notifier, url, host, proved=proved)
+            except ValueError:
+                fate = Fate.BAD
+            if fate is Fate.BUDGET:
+                spent.add(host)  # of thousands of addresses the rest costs nothing any more
+            fates.append(fate)
+        return fates
 
-    def _take(self, notifier: str, url: str, *, proved: bool) -> Fate:
-        try:
-            rule = self._rules.for_url(url)
-            key = fingerprint(canonicalize(url, rule.drop_query))
-            host = host_key(url)
-        except ValueError:
-            return Fate.BAD
+    def _take(self, notifier: str, url: str, host: str, *, proved: bool) -> Fate:
+        rule = self._rules.for_url(url)
+        key = fingerprint(canonicalize(url, rule.drop_query))
         page = self.storage.pages([key]).get(key)
         if not self._may_be_taken(page, rule.domain, proved=proved):
             return Fate.UNKNOWN
