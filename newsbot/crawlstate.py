@@ -81,8 +81,8 @@ class CrawlState:
         """False: links are followed whatever they are likely to be, for comparison."""
         self.lessons = Lessons(settings.getfloat("NEWSBOT_EXPLORE"))
         self.books = SiteBooks()
-        self.witnesses: dict[str, str] = {}
-        """By canonical URL, the article whose story was taken, until the one that took it is stored."""
+        self.peers: dict[str, tuple[str, ...]] = {}
+        """By canonical URL, the articles whose stories are joined with its own as soon as it is stored."""
         self.crawl_delays: dict[str, float] = {}
         """Seconds between requests that robots.txt of a host asks for, where its rule says less."""
         self._domain = lru_cache(MAX_HOSTS)(self._domain_of)

@@ -127,7 +127,15 @@ class Article:
     content_hash: str = ""
     """Hexadecimal key of the normalised text (see :mod:`newsbot.dedup.exact`)."""
     story: str | None = None
+    """Id of the cluster of articles that tell the same in nearly the same words."""
+    relation: str | None = None
+    """What it was to its story when it came: new, member, revision or derived (newsbot/dedup/decision.py)."""
+    similarity: float | None = None
+    """To the nearest article of the story, 0 to 1."""
     duplicate_of: str | None = None
+    """Canonical URL of the article of the source that this one nearly equals."""
+    derived_from: str | None = None
+    """Canonical URL of an article of another story: the shorter of the two texts is mostly in the other."""
     version: int = 1
     extraction: dict[str, str] = field(default_factory=dict)
     """Which method gave which field, e.g. ``{"title": "json-ld"}``."""

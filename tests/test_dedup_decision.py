@@ -39,19 +39,54 @@ def test_the_id_of_a_story_never_changes() -> None:
 @pytest.mark.parametrize("similarity", [0.5, 0.7, 1.0])
 def test_a_like_text_elsewhere_is_a_member(similarity: float) -> None:
     assert decide(URL, "a.org", NONE, [neighbour(similarity)]) == Decision(
-        "story", Relation.MEMBER, None, similarity, f"https://b.org/{similarity}"
+        "story", Relation.MEMBER, None, similarity, (f"https://b.org/{similarity}",)
     )
 
 
-def test_almost_the_same_text_of_the_source_is_a_near_duplicate() -> None:
+def test_a_text_between_two_stories_brings_them_together() -> None:
+    near = [neighbour(0.6, story="s1"), neighbour(0.7, "c.org", story="s2"), neighbour(0.4, story="s3")]
+    found = decide(URL, "a.org", NONE, near)
+    assert (found.story, found.relation) == ("s2", Relation.MEMBER)
+    assert found.peers == ("https://b.org/0.6", "https://c.org/0.7")
+
+
+@pytest.mark.parametrize(
+    ("contained", "exact", "relation"),
+    [
+        (0.61, None, Relation.NEW),
+        (0.62, None, Relation.DERIVED),
+        (0.9, (0.3, 0.5), Relation.NEW),
+        (0.56, (0.3, 0.7), Relation.DERIVED),
+    ],
+)
+def test_what_is_cut_from_another_text_begins_a_story_and_names_it(
+    contained: float, exact: tuple[float, float] | None, relation: Relation
+) -> None:
+    near = Near("https://b.org/whole", "b.org", 0.3, contained)
+    found = decide(URL, "a.org", NONE, [Neighbour(near, "story", None, exact)])
+    assert (found.story, found.relation, found.peers) == (story_id(URL), relation, ())
+    assert found.derived_from == (near.doc_id if relation is Relation.DERIVED else None)
+
+
+def test_a_revision_is_checked_by_the_texts() -> None:
+    near = Near("https://a.org/old", "a.org", 0.92)
+    sure = decide(URL, "a.org", NONE, [Neighbour(near, "story", None, (0.89, 0.95))])
+    assert (sure.relation, sure.duplicate_of) == (Relation.MEMBER, None)
+    assert decide(URL, "a.org", NONE, [Neighbour(near, "story", None, (0.91, 1))]).duplicate_of == near.doc_id
+
+
+def test_almost_the_same_text_of_the_source_is_a_revision() -> None:
     assert decide(URL, "a.org", NONE, [neighbour(0.89, "a.org")]).relation is Relation.MEMBER
     found = decide(URL, "a.org", NONE, [neighbour(0.93, "a.org"), neighbour(0.97, "b.org", story="best")])
-    assert found == Decision("best", Relation.NEAR_DUPLICATE, "https://a.org/0.93", 0.93, found.witness)
+    assert found == Decision("best", Relation.REVISION, "https://a.org/0.93", 0.93, found.peers)
+    assert found.peers == ("https://a.org/0.93", "https://b.org/0.97")
 
 
-def test_a_neighbour_without_a_story_begins_one() -> None:
-    found = decide(URL, "a.org", NONE, [neighbour(0.8, story=None)])
-    assert found.story == story_id("https://b.org/0.8")
+def test_a_neighbour_that_is_not_stored_yet_is_a_peer() -> None:
+    found = decide(URL, "a.org", NONE, [neighbour(0.8, story=None), neighbour(0.6, "c.org")])
+    assert (found.story, found.similarity) == ("story", 0.8)
+    assert found.peers == ("https://b.org/0.8", "https://c.org/0.6")
+    assert decide(URL, "a.org", NONE, [neighbour(0.8, story=None)]).story == story_id(URL)
 
 
 def test_the_page_itself_under_https_is_no_neighbour() -> None:
@@ -67,8 +102,9 @@ def test_the_order_of_neighbours_makes_no_difference() -> None:
         neighbour(0.6, "a.org", None, "s4"),
     ]
     found = {decide(URL, "a.org", numbers_in("1 2 3"), order) for order in permutations(near)}
+    peers = tuple(f"https://{source}/0.95" for source in ("a.org", "b.org", "c.org"))
     assert found == {
-        Decision("s1", Relation.NEAR_DUPLICATE, "https://a.org/0.95", 0.95, "https://a.org/0.95")
+        Decision("s1", Relation.REVISION, "https://a.org/0.95", 0.95, ("https://a.org/0.6", *peers))
     }
 
 

@@ -50,7 +50,8 @@ class Worker:
     """A worker that does one step at a time: place, then store."""
 
     def __init__(self, folder: Path, number: int, backends: dict[str, str]) -> None:
-        self.desk = Desk(folder, None, backends)
+        (folder / f"{number}").mkdir(exist_ok=True)
+        self.desk = Desk(folder / f"{number}", None, {"NEWSBOT_DATA": str(folder / "data"), **backends})
         self.number = number
         crawler = self.desk.crawler
         self.steps: list[Any] = [
@@ -97,7 +98,7 @@ def test_the_steps_of_workers_in_any_order_make_one_story(order: list[int]) -> N
             worker.desk.state.close()
 
 
-def test_who_trusted_an_article_comes_along_when_that_joined_a_story(tmp_path: Path) -> None:
+def test_who_found_an_article_before_it_was_stored_comes_along(tmp_path: Path) -> None:
     """The first is stored; the second is like it; the third is like the second only, and is faster."""
     words = [f"word{place}" for place in range(300)]
     texts = [" ".join(words[start : start + 200]) for start in (0, 40, 80)]
@@ -111,9 +112,8 @@ def test_who_trusted_an_article_comes_along_when_that_joined_a_story(tmp_path: P
     next(second)
     next(second)  # in the index, not in the storage
     list(workers[2].work(articles[2]))
-    assert articles[1].story == story_id("https://0.test/")
-    assert articles[2].story == story_id("https://1.test/")
     list(second)
+    assert {one.story for one in articles[1:]} == {story_id("https://0.test/"), story_id("https://2.test/")}
     with closing(SqliteStorage(tmp_path / "data" / "newsbot.db")) as storage:
         assert {one.story for one in storage.iter_articles()} == {story_id("https://0.test/")}
     for worker in workers:
@@ -135,7 +135,7 @@ def test_processes_that_meet_like_texts_at_once_make_one_story(tmp_path: Path, i
     backends = {"REDIS_URL": redis_url()} if index == "redis" else {}
     context = multiprocessing.get_context("spawn")
     barrier = context.Barrier(WORKERS)
-    SqliteStorage(tmp_path / "data" / "newsbot.db").close()
+    Desk(tmp_path, None, backends).state.close()
     processes = [
         context.Process(target=_work_at_once, args=(tmp_path, number, backends, barrier))
         for number in range(WORKERS)

@@ -1,18 +1,22 @@
 """What a text is to the texts that resemble it. Pure: no clock, no database.
 
-For the nearest neighbours, with similarity J (estimated Jaccard of three-word shingles):
+J is the Jaccard similarity of the texts' three-word shingles, estimated by signatures; C the share of the
+shorter text's shingles that the longer one has too. For the near texts of an article:
 
-* **J ≥ .5** → a *member* of the neighbour's story. On real articles of one day the best border between
-  the same article and another one lies at J = .52; what is found between .5 and .6 beyond that are
-  abridged copies of the same message, which belong to the story too.
-* **J ≥ .9, same source** → a *near duplicate*: the same article again under another address, or its
-  revision. It is kept, marked with ``duplicate_of``.
+* **J ≥ .5** → a *member* of the story of each of them, so that a text that resembles two stories makes one of
+  them. On real articles of one day the best border between the same article and another one lies at J = .52.
+* **J ≥ .9, same source** → a *revision*: the same article again under another address, or an update of it. It
+  is kept, marked with ``duplicate_of``. Checked by the texts themselves where they are at hand.
+* **C ≥ .62, J < .5** → *derived*: one is cut from, or built around, the other. The article says so
+  (``derived_from``), the stories stay two: a digest of the day resembles all that it is made of.
 * **Number guard, same source**: when both texts carry numbers and share under half of them, they are
   different news from one template (weather, markets, results), however alike their words. Numbers are
   compared within a source only: agencies' copies elsewhere are cut, and lose numbers.
 
-A text without such a neighbour begins a story of its own. Nothing is dropped here; what is dropped is
-only the exact same text within a source (:mod:`newsbot.dedup.exact`, storage).
+A text without such a neighbour begins a story of its own, and so does one of under 25 words, which no
+signature can compare. Nothing is dropped here; what is dropped is only the exact same text within a source
+(:mod:`newsbot.dedup.exact`, storage). The judgement of a pair is the same whichever of the two came first,
+so the stories that come of it do not depend on the order of arrival.
 """
 
 from __future__ import annotations
@@ -23,11 +27,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from newsbot.dedup.index import Near
-from newsbot.urls import fingerprint
+from newsbot.storage.base import story_id
 from newsbot.words import MAX_TEXT
+
+__all__ = ["Decision", "Neighbour", "Relation", "decide", "different_news", "numbers_in", "story_id"]
 
 SAME_STORY = 0.5
 SAME_ARTICLE = 0.9
+DERIVED = 0.62
 SHARED_NUMBERS = 0.5
 
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
@@ -41,8 +48,10 @@ class Relation(StrEnum):
     """Nothing seen lately resembles it: it begins a story."""
     MEMBER = "member"
     """It tells the same thing as another article."""
-    NEAR_DUPLICATE = "near_duplicate"
+    REVISION = "revision"
     """It is almost the same text as another article of its source."""
+    DERIVED = "derived"
+    """It begins a story, but shares most of one text with an article of another story."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +63,8 @@ class Neighbour:
     """The story of the stored article; None if it is in none, or not stored (yet)."""
     numbers: frozenset[str] | None = None
     """:func:`numbers_in` its text; None where unknown (the guard then holds nothing against it)."""
+    exact: tuple[float, float] | None = None
+    """J and C by the texts themselves (:func:`newsbot.dedup.minhash.exact`); None where unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,48 +72,48 @@ class Decision:
     """Where an article belongs."""
 
     story: str
+    """The story of the most similar peer that is in one, until all their stories are joined; else its own."""
     relation: Relation
     duplicate_of: str | None = None
     """Canonical URL of the article it nearly equals."""
     similarity: float = 0.0
     """To the neighbour that decided; 0 for a new one."""
-    witness: str | None = None
-    """Canonical URL of that neighbour: its story was taken, or, as long as it is in none, the one that it
-    would begin (:mod:`newsbot.dedup.settling`)."""
+    peers: tuple[str, ...] = ()
+    """Canonical URLs of the articles whose stories are one with its own."""
+    derived_from: str | None = None
+    """Canonical URL of the article with which it shares most of the shorter text."""
 
 
 def decide(url: str, source: str, numbers: frozenset[str], neighbours: Iterable[Neighbour]) -> Decision:
     """Decide where the article with the canonical ``url`` belongs.
 
-    ``numbers`` are :func:`numbers_in` its text. The order of neighbours does not matter: the most
-    similar one that passes the guard decides, the same source before others among equals. The page
-    itself under another form of its address (http, https) is no neighbour.
+    ``numbers`` are :func:`numbers_in` its text. The order of neighbours does not matter; among equally
+    similar ones the same source goes before others. The page itself under another form of its address
+    (http, https) is no neighbour.
     """
     own = story_id(url)
     likely = [
         neighbour
         for neighbour in neighbours
-        if _may_belong(source, numbers, neighbour) and story_id(neighbour.near.doc_id) != own
+        if story_id(neighbour.near.doc_id) != own and not _is_other_news(source, numbers, neighbour)
     ]
-    if not likely:
-        return Decision(own, Relation.NEW)
-    best = max(likely, key=lambda item: (item.near.similarity, item.near.source == source, item.near.doc_id))
-    witness = best.near.doc_id
-    story = best.story or story_id(witness)
-    twins = [
-        neighbour
-        for neighbour in likely
-        if neighbour.near.source == source and neighbour.near.similarity >= SAME_ARTICLE
-    ]
-    if not twins:
-        return Decision(story, Relation.MEMBER, None, best.near.similarity, witness)
-    twin = max(twins, key=lambda item: (item.near.similarity, item.near.doc_id))
-    return Decision(story, Relation.NEAR_DUPLICATE, twin.near.doc_id, twin.near.similarity, witness)
-
-
-def story_id(url: str) -> str:
-    """Return the id of the story that the article with this canonical URL begins: stable for ever."""
-    return fingerprint(url).hex()
+    likely.sort(
+        key=lambda one: (one.near.similarity, one.near.source == source, one.near.doc_id), reverse=True
+    )
+    peers = [neighbour for neighbour in likely if neighbour.near.similarity >= SAME_STORY]
+    if not peers:
+        return _alone(own, likely)
+    best = peers[0]
+    story = next((peer.story for peer in peers if peer.story), own)
+    twins = [one for one in peers if one.near.source == source and _jaccard(one) >= SAME_ARTICLE]
+    nearest = twins[0] if twins else best
+    return Decision(
+        story,
+        Relation.REVISION if twins else Relation.MEMBER,
+        twins[0].near.doc_id if twins else None,
+        nearest.near.similarity,
+        tuple(sorted({one.near.doc_id for one in peers})),
+    )
 
 
 def numbers_in(text: str) -> frozenset[str]:
@@ -125,9 +136,24 @@ def different_news(one: frozenset[str], other: frozenset[str]) -> bool:
     return len(one & other) < SHARED_NUMBERS * min(len(one), len(other))
 
 
-def _may_belong(source: str, numbers: frozenset[str], neighbour: Neighbour) -> bool:
-    if neighbour.near.similarity < SAME_STORY:
-        return False
+def _alone(own: str, likely: list[Neighbour]) -> Decision:
+    """Decide for an article without peers: it may be derived from one of another story."""
+    sources = [one for one in likely if _contained(one) >= DERIVED]
+    if not sources:
+        return Decision(own, Relation.NEW)
+    best = max(sources, key=lambda one: (_contained(one), one.near.similarity, one.near.doc_id))
+    return Decision(own, Relation.DERIVED, None, best.near.similarity, derived_from=best.near.doc_id)
+
+
+def _is_other_news(source: str, numbers: frozenset[str], neighbour: Neighbour) -> bool:
     if neighbour.near.source != source or neighbour.numbers is None:
-        return True
-    return not different_news(numbers, neighbour.numbers)
+        return False
+    return different_news(numbers, neighbour.numbers)
+
+
+def _jaccard(neighbour: Neighbour) -> float:
+    return neighbour.near.similarity if neighbour.exact is None else neighbour.exact[0]
+
+
+def _contained(neighbour: Neighbour) -> float:
+    return neighbour.near.contained if neighbour.exact is None else neighbour.exact[1]

@@ -8,7 +8,7 @@ With 16 bands of 4 values a pair of similarity .5 / .6 / .7 / .8 is found with a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Protocol
 
@@ -21,7 +21,12 @@ from newsbot.dedup.record import Record
 BANDS = 16
 ROWS = 4
 THRESHOLD = 0.5
-"""Estimated similarity from which a text comes back as near."""
+"""Estimated similarity from which a text comes back as near …"""
+CONTAINED = 0.55
+"""… or the estimated share of the shorter text that stands in the longer one, both within a wide margin of
+what decides (:mod:`newsbot.dedup.decision`), which looks at the texts …"""
+LEAST = 0.12
+"""… but not below this similarity: by chance texts without anything in common come to .09."""
 MAX_CANDIDATES = 200
 """The newest texts of one bucket that are compared; a template may fill a bucket with any number."""
 KEEP = 30 * 86400.0
@@ -44,6 +49,8 @@ class Near:
     source: str
     similarity: float
     """Estimated Jaccard similarity of the shingles, 0 to 1."""
+    contained: float = field(default=0.0, compare=False)
+    """Estimated share of the shorter text's shingles that the longer one has too."""
 
 
 class NearIndex(Protocol):
@@ -83,19 +90,26 @@ def posting_hashes(doc_id: str, signature: Signature) -> NDArray[np.uint64]:
     return np.concatenate((band_hashes(signature) + _STEPS, own)) if signature.comparable else own
 
 
-def near_of(packed: bytes, records: list[Record]) -> list[Near]:
+def near_of(mine: Signature, records: list[Record]) -> list[Near]:
     """Compare candidates by their signatures, best first, in the given order among equals.
 
     A candidate that agrees in no band came by a chance agreement of hashes.
     """
-    theirs = [record.packed for record in records]
-    likely = zip(records, similarities(packed, theirs), _agreeing(packed, theirs), strict=True)
+    packed, theirs = mine.packed(), [record.packed for record in records]
+    likely = zip(records, similarities(packed, theirs).tolist(), _agreeing(packed, theirs), strict=True)
     near = [
-        Near(record.doc_id, record.source, float(estimate))
+        Near(record.doc_id, record.source, estimate, containment(estimate, mine.shingles, record.shingles))
         for record, estimate, agrees in likely
-        if agrees and estimate >= THRESHOLD
+        if agrees and estimate >= LEAST
     ]
+    near = [one for one in near if one.similarity >= THRESHOLD or one.contained >= CONTAINED]
     return sorted(near, key=lambda one: -one.similarity)
+
+
+def containment(similarity: float, one: int, other: int) -> float:
+    """Return the share of the smaller of two sets that is in the larger, from their similarity and sizes."""
+    both = similarity * (one + other) / (1.0 + similarity)
+    return min(1.0, both / max(1, min(one, other)))
 
 
 def _agreeing(packed: bytes, theirs: list[bytes]) -> NDArray[np.bool_]:

@@ -115,6 +115,13 @@ def similarity(one: Signature, other: Signature) -> float:
     return float(np.count_nonzero(one.values == other.values)) / PERMUTATIONS
 
 
+def exact(one: NDArray[np.uint32], other: NDArray[np.uint32]) -> tuple[float, float]:
+    """Return the Jaccard similarity of two :func:`shingle_hashes`, and the share of the smaller in both."""
+    both = len(np.intersect1d(one, other, assume_unique=True))
+    smaller = min(len(one), len(other))
+    return (both / (len(one) + len(other) - both), both / smaller) if smaller else (0.0, 0.0)
+
+
 def similarities(packed: bytes, others: list[bytes]) -> NDArray[np.float64]:
     """Return the estimated Jaccard similarity of one packed signature and each of the others."""
     mine = np.frombuffer(packed, dtype=np.uint8)

@@ -1,64 +1,35 @@
-"""One story for texts that several workers meet at the same instant.
+"""One story for all that resemble each other, whoever meets them, in whatever order.
 
-A text is put into the index before it is stored. A worker that meets a like text in between finds it in
-the index, but not in the storage, and takes the story that its article (the *witness*) would begin. That
-article may itself have joined another story, or be dropped because its text is kept under another address.
-Or the witness is stored, in a story that it took in the same way and leaves a moment later.
-
-So each worker, after it has stored its article, looks again, and whoever sees two stories where one was
-meant puts it right: an article follows its witness, and one that joined a story takes along those who
-trusted it. Each writes first and looks then; of two workers at least one sees what the other has written.
+A text is put into the index before it is stored; of two workers that meet like texts at the same instant at
+least one finds the other's there (its *peer*), stored or not. So after an article was stored its story is
+joined with those of its peers (:meth:`newsbot.storage.base.Storage.join_stories`). A peer that is not stored
+yet counts by the story that it would begin, which leads to the joined one from then on; when that peer is
+stored, it looks where its own story is now. Each writes first and looks then: of two at least one sees what
+the other has written.
 """
 
 from __future__ import annotations
 
-from newsbot.dedup.decision import story_id
-from newsbot.items import Article
-from newsbot.storage.base import ArticleFilter, Storage
+from collections.abc import Sequence
 
-_ROUNDS = 20  # each follows a move that another worker made meanwhile
+from newsbot.storage.base import Storage, story_id
 
 
-def settle(storage: Storage, canonical_url: str, decided: str, witness: str | None) -> None:
-    """Bring the article that was just stored under ``canonical_url`` and those that trusted it together.
+def settle(storage: Storage, canonical_url: str, peers: Sequence[str], kept_as: str | None = None) -> str:
+    """Bring the article that was just stored under ``canonical_url`` and its peers into one story; return it.
 
-    ``decided`` and ``witness`` are the story and :attr:`newsbot.dedup.decision.Decision.witness` of its
-    placing. Also to be called for an article that was not stored because another address has its text.
-    Doing it again does no harm. Raises :class:`newsbot.errors.DataError` kinds.
+    ``peers`` are :attr:`newsbot.dedup.decision.Decision.peers`. ``kept_as``: the address of the article that
+    has its text, if it was not stored itself. Doing it again does no harm. Raises
+    :class:`newsbot.errors.DataError` kinds.
     """
-    own = story_id(canonical_url)
-    left = {own} - {decided}  # stories that nobody should be in
-    trusted = {decided}
-    for _ in range(_ROUNDS):
-        kept = storage.article(canonical_url)
-        if kept is None or kept.story is None:
-            return
-        if story_id(kept.canonical_url) != own:
-            _forget_itself(storage, kept, own)
-        story = kept.story
-        if story in left:  # it has the text of this one, and trusted it
-            story = decided
-        elif witness is not None and story in trusted:
-            told = storage.article(witness)
-            story = told.story if told is not None and told.story is not None else story
-        if story != kept.story:
-            left.add(kept.story)
-            trusted.add(story)
-            storage.assign_story(kept.canonical_url, story, kept.duplicate_of)
-        left.discard(story)
-        for old in left:
-            _move(storage, old, story)
-        if story == kept.story:
-            return
-
-
-def _move(storage: Storage, old: str, story: str) -> None:
-    """Bring all articles of a story into another one."""
-    for member in list(storage.iter_articles(ArticleFilter(story=old))):
-        storage.assign_story(member.canonical_url, story, member.duplicate_of)
-
-
-def _forget_itself(storage: Storage, kept: Article, alias: str) -> None:
-    """Let an article no longer be the duplicate of an address that turned out to be one of its own."""
-    if kept.story is not None and kept.duplicate_of is not None and story_id(kept.duplicate_of) == alias:
-        storage.assign_story(kept.canonical_url, kept.story, None)
+    urls = [canonical_url, *([kept_as] if kept_as else []), *peers]
+    joined = storage.join_stories(urls)
+    if joined.missing:
+        joined = storage.join_stories(urls)
+    kept = storage.article(canonical_url) if peers or kept_as else None
+    if kept is not None and kept.duplicate_of is not None and kept.story is not None:
+        twin = storage.article(kept.duplicate_of)
+        if twin is not None and story_id(twin.canonical_url) == story_id(kept.canonical_url):
+            # the address that it nearly equals turned out to be one of its own
+            storage.assign_story(kept.canonical_url, kept.story, None)
+    return joined.story

@@ -94,7 +94,7 @@ class SqliteIndex:
                 self._clear()
             self._insertions += 1
             found = self._insert(doc_id, record, places, moment - int(KEEP))
-        return near_of(signature.packed(), found) if found and record else []
+        return near_of(signature, found) if found and record else []
 
     def count(self) -> int:
         """See :meth:`newsbot.dedup.index.NearIndex.count`."""

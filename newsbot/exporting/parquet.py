@@ -40,7 +40,10 @@ SCHEMA = pa.schema(
         ("fetched_at", _TIME),
         ("content_hash", pa.string()),
         ("story", pa.string()),
+        ("relation", pa.string()),
+        ("similarity", pa.float64()),
         ("duplicate_of", pa.string()),
+        ("derived_from", pa.string()),
         ("version", pa.int32()),
         ("extraction", pa.map_(pa.string(), pa.string())),
     ]

@@ -9,7 +9,6 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import DropItem
 
 from newsbot.crawlstate import CrawlState
-from newsbot.dedup.decision import story_id
 from newsbot.dedup.settling import settle
 from newsbot.errors import DataError, RecordBusy
 from newsbot.items import Article
@@ -47,7 +46,7 @@ class StorePipeline:
         if stored.verdict is Verdict.UNCHANGED and lost_answers:
             # it was kept by the try whose answer was lost
             stored = replace(stored, verdict=Verdict.NEW if stored.version == 1 else Verdict.UPDATED)
-        await state.outage.patiently(_settle, state, item, stored.verdict)
+        await state.outage.patiently(_settle, state, item, stored)
         return self._tell(state, item, stored)
 
     @staticmethod
@@ -65,11 +64,13 @@ class StorePipeline:
         return item
 
 
-def _settle(state: CrawlState, article: Article, verdict: Verdict) -> None:
-    """Look again whether others, who met a like text meanwhile, are in the same story."""
-    url, story = article.canonical_url, article.story
-    joined = verdict is Verdict.NEW and story != story_id(url)
-    if story is not None and (joined or verdict is Verdict.SAME_TEXT):
-        with state.timed("store"):
-            settle(state.storage, url, story, state.witnesses.get(url))
-    state.witnesses.pop(url, None)
+def _settle(state: CrawlState, article: Article, stored: Stored) -> None:
+    """Bring the article and those that resemble it into one story; others may have met them meanwhile."""
+    url = article.canonical_url
+    peers = state.peers.get(url, ())
+    with state.timed("store"):
+        if stored.verdict is Verdict.SAME_TEXT:
+            settle(state.storage, url, peers, stored.canonical_url)
+        elif peers or stored.verdict is Verdict.NEW:
+            article.story = settle(state.storage, url, peers)
+    state.peers.pop(url, None)

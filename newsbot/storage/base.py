@@ -15,6 +15,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from newsbot.items import Article, Kind, PageRecord
+from newsbot.urls import fingerprint
 
 MAX_REFERRERS = 20
 MAX_HISTORY = 30
@@ -41,6 +42,21 @@ class Stored:
     verdict: Verdict
     canonical_url: str
     version: int
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """What came of joining stories."""
+
+    story: str
+    """The id of the one story."""
+    missing: bool
+    """Whether an article was not stored: it may have been meanwhile, and one should look again."""
+
+
+def story_id(url: str) -> str:
+    """Return the id of the story that the article with this canonical URL begins: stable for ever."""
+    return fingerprint(url).hex()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,6 +125,19 @@ class Story:
         """The domains that carry the story."""
         return {article.source for article in self.members}
 
+    @property
+    def first(self) -> Article:
+        """Who published it first, as far as pages say so, else who was fetched first."""
+        told = [one for one in self.members if one.published_at is not None]
+        return min(told, key=_published) if told else self.members[0]
+
+
+def _published(article: Article) -> tuple[datetime, datetime]:
+    """Of two that name only the same day the one that was fetched first."""
+    moment = article.published_at
+    assert moment is not None
+    return (moment, article.fetched_at or moment)
+
 
 class Storage(Protocol):
     """See the module's text for the guarantees."""
@@ -158,6 +187,14 @@ class Storage(Protocol):
     def assign_story(self, canonical_url: str, story: str, duplicate_of: str | None) -> None:
         """Put a stored article into a story; nothing happens if it is not stored."""
 
+    def join_stories(self, canonical_urls: Sequence[str]) -> Joined:
+        """Bring the stories of these articles into one, with all their members, in one atomic step.
+
+        Of several stories the one whose first article was fetched earliest keeps its id. The ids of the
+        others lead to it for ever: an article that is not stored yet counts by the story that it would
+        begin (:func:`story_id`), and finds it when it is stored and joined itself.
+        """
+
     def versions(self, canonical_url: str) -> list[Article]:
         """All kept versions, oldest first, the present one last; empty if unknown."""
 
@@ -177,8 +214,18 @@ class Storage(Protocol):
         nothing. Best first, or newest first with ``by_time``; a higher ``score`` is better.
         """
 
-    def stories(self, *, since: datetime | None = None, min_members: int = 2, limit: int = 50) -> list[Story]:
-        """Stories with at least ``min_members`` members, the most recent first."""
+    def stories(
+        self,
+        *,
+        since: datetime | None = None,
+        min_members: int = 2,
+        min_sources: int = 1,
+        limit: int = 50,
+    ) -> list[Story]:
+        """Stories with at least so many members, of so many sources, the most recent first.
+
+        ``since``: with a member that was published (or, where unknown, fetched) then or later.
+        """
 
     # --- sources and sites
     def save_sources(self, records: Iterable[SourceRecord]) -> None:

@@ -79,7 +79,7 @@ class RedisIndex:
             self._tend(moment)
         self._insertions += 1
         found = self._insert(doc_id, source, signature, moment)
-        return near_of(signature.packed(), [unpack(raw) for raw in found]) if found else []
+        return near_of(signature, [unpack(raw) for raw in found]) if found else []
 
     def count(self) -> int:
         """See :meth:`newsbot.dedup.index.NearIndex.count`."""

@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 from newsbot.items import Article, Kind, PageRecord
-from newsbot.storage.base import ArticleFilter, Hit, SiteRecord, SourceRecord, Stored, Story
+from newsbot.storage.base import ArticleFilter, Hit, Joined, SiteRecord, SourceRecord, Stored, Story
 from newsbot.storage.mongo import (
     articles,
     discovery,
@@ -104,6 +104,13 @@ class MongoStorage:
         with self._readable() as database:
             articles.assign_story(database, canonical_url, story, duplicate_of)
 
+    def join_stories(self, canonical_urls: Sequence[str]) -> Joined:
+        """See :meth:`newsbot.storage.base.Storage.join_stories`."""
+        with self._readable() as database:
+            if len(canonical_urls) == 1 and (alone := stories.alone(database, canonical_urls[0])):
+                return alone
+            return transact(self._place, lambda session: stories.join(database, session, canonical_urls))
+
     def versions(self, canonical_url: str) -> list[Article]:
         """See :meth:`newsbot.storage.base.Storage.versions`."""
         with self._readable() as database:
@@ -127,10 +134,19 @@ class MongoStorage:
                 database, query, where, limit=limit, by_time=by_time, patience=self._place.patience
             )
 
-    def stories(self, *, since: datetime | None = None, min_members: int = 2, limit: int = 50) -> list[Story]:
+    def stories(
+        self,
+        *,
+        since: datetime | None = None,
+        min_members: int = 2,
+        min_sources: int = 1,
+        limit: int = 50,
+    ) -> list[Story]:
         """See :meth:`newsbot.storage.base.Storage.stories`."""
         with self._readable() as database:
-            return stories.stories(database, since, min_members, limit, patience=self._place.patience)
+            return stories.stories(
+                database, since, (min_members, min_sources), limit, patience=self._place.patience
+            )
 
     # --- sources and sites
     def save_sources(self, records: Iterable[SourceRecord]) -> None:

@@ -18,6 +18,7 @@ ranges of it, so that the versions of an article lie together). docs/scaling.md 
 | sites | domain | counters of a site |
 | search_results | search, text, fingerprint | what a search found of a text on a page (see results.py) |
 | notes | kind and key | what a part of newsbot keeps for itself (see newsbot/storage/notes.py) |
+| joined | story | where a story is that was joined with another one (see stories.py) |
 """
 
 from __future__ import annotations
@@ -106,11 +107,18 @@ def _make_notes(database: Collections) -> None:
     database["notes"].create_indexes([IndexModel([("kind", ASCENDING), ("_id", ASCENDING)])])
 
 
+def _make_joined(database: Collections) -> None:
+    """The stories that were joined with a story."""
+    _make(database, "joined")
+    database["joined"].create_indexes([IndexModel([("into", ASCENDING)])])
+
+
 MIGRATIONS: tuple[Callable[[Collections], None], ...] = (
     _make_first,
     _index_due_pages,
     _make_search_results,
     _make_notes,
+    _make_joined,
 )
 """``MIGRATIONS[n]`` leads from version n to n + 1. Never change one that was released: add the next.
 
@@ -160,7 +168,7 @@ def _version(database: Collections) -> int | None:
 def _refuse_foreign(place: Place) -> None:
     """Another program's collections of the same names are left alone."""
     database = place.database
-    names = (*_FIRST, "search_results", "notes")
+    names = (*_FIRST, "search_results", "notes", "joined")
     taken = [name for name in names if database[name].find_one({}, {"_id": 1}) is not None]
     if taken and _version(database) is None:  # else another worker made them meanwhile, and wrote
         raise SchemaError(

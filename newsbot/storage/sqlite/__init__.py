@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from newsbot.items import Article, Kind, PageRecord
 from newsbot.sqlitefile import open_database, readable_errors, transaction
-from newsbot.storage.base import ArticleFilter, Hit, SiteRecord, SourceRecord, Stored, Story
+from newsbot.storage.base import ArticleFilter, Hit, Joined, SiteRecord, SourceRecord, Stored, Story
 from newsbot.storage.results import SearchResult, SearchSummary
 from newsbot.storage.sqlite import articles, notes, results, search, sources, store, stories, transfer
 from newsbot.storage.sqlite import pages as page_table
@@ -83,6 +83,11 @@ class SqliteStorage:
         with self._writing() as database:
             articles.assign_story(database, canonical_url, story, duplicate_of)
 
+    def join_stories(self, canonical_urls: Sequence[str]) -> Joined:
+        """See :meth:`newsbot.storage.base.Storage.join_stories`."""
+        with self._writing() as database:
+            return stories.join(database, canonical_urls)
+
     def versions(self, canonical_url: str) -> list[Article]:
         """See :meth:`newsbot.storage.base.Storage.versions`."""
         with self._reading() as database:
@@ -104,10 +109,17 @@ class SqliteStorage:
         with self._reading() as database:
             return search.search(database, query, where, limit=limit, by_time=by_time)
 
-    def stories(self, *, since: datetime | None = None, min_members: int = 2, limit: int = 50) -> list[Story]:
+    def stories(
+        self,
+        *,
+        since: datetime | None = None,
+        min_members: int = 2,
+        min_sources: int = 1,
+        limit: int = 50,
+    ) -> list[Story]:
         """See :meth:`newsbot.storage.base.Storage.stories`."""
         with self._reading() as database:
-            return stories.stories(database, since, min_members, limit)
+            return stories.stories(database, since, min_members, min_sources, limit)
 
     # --- sources and sites
     def save_sources(self, records: Iterable[SourceRecord]) -> None:

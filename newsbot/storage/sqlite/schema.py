@@ -151,5 +151,13 @@ MIGRATIONS = (
         PRIMARY KEY (kind, key)
     ) WITHOUT ROWID;
     """,
+    """
+    -- Stories that were joined with another one, and where they are now.
+    CREATE TABLE story_joined (
+        story TEXT PRIMARY KEY,
+        into_story TEXT NOT NULL  -- never itself a key of this table
+    ) WITHOUT ROWID;
+    CREATE INDEX story_joined_into ON story_joined (into_story);
+    """,
 )
 """``MIGRATIONS[n]`` leads from version n to n + 1. Never change one that was released: add the next."""

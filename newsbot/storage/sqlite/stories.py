@@ -1,25 +1,33 @@
-"""Stories: articles under one story id."""
+"""Stories: articles under one story id, and stories that became one."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Sequence
 from datetime import datetime
 
-from newsbot.storage.base import Story
+from newsbot.storage.base import Joined, Story, story_id
 from newsbot.storage.records import from_row, stamp
 from newsbot.storage.sqlite.articles import READ
+from newsbot.urls import fingerprint
 
 
 def stories(
-    database: sqlite3.Connection, since: datetime | None, min_members: int, limit: int
+    database: sqlite3.Connection, since: datetime | None, min_members: int, min_sources: int, limit: int
 ) -> list[Story]:
-    """Return the stories with enough members and a member at or after ``since``, the most recent first."""
+    """Return the stories with enough members and sources, and one since then, the most recent first."""
     recent = "AND story IN (SELECT story FROM article WHERE moment >= ?)" if since else ""
+    several = "AND count(DISTINCT source) >= ?" if min_sources > 1 else ""  # else the index answers alone
     rows = database.execute(
         f"SELECT story FROM article WHERE story IS NOT NULL {recent}"
-        " GROUP BY story HAVING count(*) >= ? ORDER BY max(moment) DESC, story LIMIT ?",
-        [*([stamp(since)] if since else []), min_members, max(0, limit)],
+        f" GROUP BY story HAVING count(*) >= ? {several} ORDER BY max(moment) DESC, story LIMIT ?",
+        [
+            *([stamp(since)] if since else []),
+            min_members,
+            *([min_sources] if several else []),
+            max(0, limit),
+        ],
     ).fetchall()
     found = {row[0]: Story(story=row[0], members=[]) for row in rows}
     members = database.execute(
@@ -30,3 +38,64 @@ def stories(
     for row in members:
         found[row["story"]].members.append(from_row(row))
     return list(found.values())
+
+
+def join(database: sqlite3.Connection, canonical_urls: Sequence[str]) -> Joined:
+    """See :meth:`newsbot.storage.base.Storage.join_stories`; within a write transaction."""
+    told = [_story(database, url) for url in canonical_urls]
+    missing = None in told
+    own = [story_id(url) for url in canonical_urls]
+    names = {name: _root(database, name) for name in {*own, *filter(None, told)}}
+    roots = {names[story] for story in told if story}
+    # its own id counts where others have noted it, or will look for it
+    roots |= {names[name] for name, story in zip(own, told, strict=True) if not story or names[name] != name}
+    winner = roots.pop() if len(roots) == 1 else _unite(database, sorted(roots))
+    database.executemany(
+        "UPDATE article SET story = ? WHERE id = ? AND story IS NOT ?",
+        [(winner, number, winner) for url in canonical_urls if (number := _number(database, url))],
+    )
+    return Joined(winner, missing)
+
+
+def _number(database: sqlite3.Connection, url: str) -> int | None:
+    """The row of the article that is kept, or whose text is, under this URL."""
+    key = fingerprint(url)
+    row = database.execute(
+        "SELECT id FROM article WHERE fingerprint = ?"
+        " UNION ALL SELECT article FROM article_alias WHERE fingerprint = ? LIMIT 1",
+        (key, key),
+    ).fetchone()
+    return None if row is None else int(row[0])
+
+
+def _story(database: sqlite3.Connection, url: str) -> str | None:
+    """The story of a stored article (the one it begins if it has none); None if it is not stored."""
+    number = _number(database, url)
+    if number is None:
+        return None
+    row = database.execute("SELECT story FROM article WHERE id = ?", (number,)).fetchone()
+    return story_id(url) if row is None or row[0] is None else str(row[0])
+
+
+def _root(database: sqlite3.Connection, story: str) -> str:
+    row = database.execute("SELECT into_story FROM story_joined WHERE story = ?", (story,)).fetchone()
+    return story if row is None else str(row[0])
+
+
+def _unite(database: sqlite3.Connection, roots: list[str]) -> str:
+    """Bring all members into the story whose first article was fetched earliest; return it."""
+    several = json.dumps(roots)
+    row = database.execute(
+        "SELECT story FROM article WHERE story IN (SELECT value FROM json_each(?))"
+        " GROUP BY story ORDER BY min(fetched_at) IS NULL, min(fetched_at), story LIMIT 1",
+        (several,),
+    ).fetchone()
+    winner = roots[0] if row is None else str(row[0])
+    rest = json.dumps([root for root in roots if root != winner])
+    for statement in (
+        "UPDATE article SET story = ? WHERE story IN (SELECT value FROM json_each(?))",
+        "UPDATE story_joined SET into_story = ? WHERE into_story IN (SELECT value FROM json_each(?))",
+        "INSERT INTO story_joined SELECT value, ? FROM json_each(?)",
+    ):
+        database.execute(statement, (winner, rest))
+    return winner
