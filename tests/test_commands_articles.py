@@ -122,6 +122,11 @@ def test_stories(place: Place) -> None:
     assert stories[0]["members"][0]["title"] == "Harbour closed until autumn"
     assert "example.org, other.net" in place.run("articles", "stories").out
     assert place.run("articles", "stories", "--min-members", "3").err == "no story has 3 articles\n"
+    assert stories[0]["first"] == {"url": stories[0]["members"][0]["url"], "source": "example.org"}
+    assert place.run("articles", "stories", "--min-sources", "2", "--json").json == stories
+    assert (
+        place.run("articles", "stories", "--min-sources", "3").err == "no story has 2 articles of 3 sites\n"
+    )
 
 
 def test_export_to_stdout_and_to_a_file_round_trips(place: Place, tmp_path: Path) -> None:

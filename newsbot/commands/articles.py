@@ -69,7 +69,12 @@ def stories(call: Call) -> int:
     """List stories: articles that tell the same thing."""
     options = call.options
     with stored(call.settings) as storage:
-        found = storage.stories(since=options.since, min_members=options.min_members, limit=options.limit)
+        found = storage.stories(
+            since=options.since,
+            min_members=options.min_members,
+            min_sources=options.min_sources,
+            limit=options.limit,
+        )
     if call.json:
         call.document([_story_row(story) for story in found])
     elif found:
@@ -78,17 +83,18 @@ def stories(call: Call) -> int:
             (*columns, Column("title", wide=True), Column("url", wide=True)),
             (
                 (
-                    _time(s.members[0]),
+                    _time(s.first),
                     len(s.members),
-                    ", ".join(sorted(s.sources)),
-                    s.members[0].title,
-                    s.members[0].url,
+                    ", ".join([s.first.source, *sorted(s.sources - {s.first.source})]),
+                    s.first.title,
+                    s.first.url,
                 )
                 for s in found
             ),
         )
     else:
-        call.note(f"no story has {options.min_members} articles")
+        sites = f" of {options.min_sources} sites" if options.min_sources > 1 else ""
+        call.note(f"no story has {options.min_members} articles{sites}")
     return 0
 
 
@@ -157,6 +163,7 @@ class Command(NewsbotCommand):
             (
                 Argument("--since", metavar="DATE", type=moment, help="stories with articles since then"),
                 Argument("--min-members", metavar="N", type=positive, default=2, help="at least so many (2)"),
+                Argument("--min-sources", metavar="N", type=positive, default=1, help="of so many sites (1)"),
                 Argument("--limit", type=positive, default=50, help="at most so many (50)"),
             ),
         ),
@@ -206,9 +213,13 @@ def _hit_row(hit: Hit) -> dict[str, Any]:
 
 
 def _story_row(story: Story) -> dict[str, Any]:
-    kept = ("url", "source", "title", "published_at", "fetched_at", "language", "duplicate_of")
+    kept = (
+        *("url", "source", "title", "published_at", "fetched_at", "language"),
+        *("relation", "similarity", "duplicate_of"),
+    )
     members = [{name: value for name, value in one.as_row().items() if name in kept} for one in story.members]
-    return {"story": story.story, "sources": sorted(story.sources), "members": members}
+    first = {"url": story.first.url, "source": story.first.source}
+    return {"story": story.story, "first": first, "sources": sorted(story.sources), "members": members}
 
 
 def _time(article: Article) -> str:

@@ -1,0 +1,243 @@
+"""Stories do not depend on the order in which articles come; bridges, templates and cut texts included."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+from pymongo import MongoClient
+
+from newsbot.dedup.exact import text_key
+from newsbot.items import Article
+from newsbot.pipelines.exact import ExactDuplicatePipeline
+from newsbot.pipelines.near import NearDuplicatePipeline
+from newsbot.pipelines.store import StorePipeline
+from newsbot.storage.base import ArticleFilter, Storage, story_id
+from tests.builders import Desk, make_article
+from tests.redisserver import redis_url
+
+NOW = datetime(2026, 5, 3, 12, tzinfo=UTC)
+LONG = [f"word{place}" for place in range(600)]
+WEATHER = " ".join(
+    f"в городе ожидается переменная облачность местами дождь пункт {chr(97 + n)}" for n in range(25)
+)
+
+
+def window(start: int, length: int = 200) -> str:
+    return " ".join(LONG[start : start + length])
+
+
+TEXTS = {
+    "https://a.test/chain": window(0),
+    "https://b.test/chain": window(40),  # like the one before and the one behind, which are not alike
+    "https://c.test/chain": window(80),
+    "https://d.test/chain": window(120),
+    "https://a.test/weather/1": f"{WEATHER} ветер 3 метра 12 градусов 745 мм",
+    "https://a.test/weather/2": f"{WEATHER} ветер 7 метров 19 градусов 751 мм",
+    "https://e.test/whole": window(400, 190),
+    "https://f.test/cut": window(460, 84),  # J = .44, but all of it stands in the whole one
+}
+STORIES = {
+    frozenset(
+        {"https://a.test/chain", "https://b.test/chain", "https://c.test/chain", "https://d.test/chain"}
+    ),
+    frozenset({"https://a.test/weather/1"}),
+    frozenset({"https://a.test/weather/2"}),
+    frozenset({"https://e.test/whole"}),
+    frozenset({"https://f.test/cut"}),
+}
+
+
+def article_of(url: str, minute: int = 0) -> Article:
+    text = TEXTS[url]
+    return make_article(
+        1,
+        url=url,
+        canonical_url=url,
+        source=url.split("/")[2],
+        text=text,
+        content_hash=text_key(text),
+        fetched_at=NOW + timedelta(minutes=minute),
+    )
+
+
+@dataclass
+class Newsroom:
+    """The pipelines that place and store articles, on one kind of backends."""
+
+    settings: Callable[[], dict[str, str]]
+
+    def stories(self, order: list[str]) -> tuple[dict[str, str], list[Article]]:
+        """Take articles in; return the story of each, and the articles as stored."""
+        with TemporaryDirectory() as folder:
+            desk = Desk(Path(folder), None, self.settings())
+            try:
+                for minute, url in enumerate(order):
+                    take(desk, article_of(url, minute))
+                kept = list(desk.state.storage.iter_articles())
+            finally:
+                desk.state.close()
+        return {one.canonical_url: one.story or "" for one in kept}, kept
+
+
+def take(desk: Desk, article: Article) -> Article:
+    for kind in (ExactDuplicatePipeline, NearDuplicatePipeline, StorePipeline):
+        asyncio.run(kind.from_crawler(desk.crawler).process_item(article))
+    return article
+
+
+def clusters(stories: dict[str, str]) -> set[frozenset[str]]:
+    return {frozenset(url for url in stories if stories[url] == story) for story in stories.values()}
+
+
+@pytest.fixture(scope="module", params=["file", "servers"])
+def newsroom(request: pytest.FixtureRequest) -> Iterator[Newsroom]:
+    if request.param == "file":
+        yield Newsroom(dict)
+        return
+    uri: str = request.getfixturevalue("mongo_uri")
+    address = redis_url()
+    place, _, options = uri.partition("?")
+    database = f"newsbot_stories_{secrets.token_hex(4)}"
+    with MongoClient[dict[str, object]](uri) as client:
+
+        def fresh() -> dict[str, str]:
+            for name in ("articles", "versions", "texts", "aliases", "words", "joined"):
+                client[database][name].delete_many({})
+            return {
+                "MONGO_URI": f"{place}{database}?{options}",
+                "REDIS_URL": address,
+                "NEWSBOT_TEST_NAMESPACE": secrets.token_hex(4),
+            }
+
+        yield Newsroom(fresh)
+        client.drop_database(database)
+
+
+@pytest.fixture(autouse=True)
+def an_index_for_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server is shared by all tests: each desk gets an index of its own."""
+    from newsbot import backends
+    from newsbot.dedup.redis import RedisIndex
+
+    real = backends.open_index
+
+    def open_index(chosen: backends.SettingsLike) -> object:
+        name = chosen.get("NEWSBOT_TEST_NAMESPACE")
+        return RedisIndex(chosen, namespace=f"test-{name}") if name else real(chosen)
+
+    monkeypatch.setattr(backends, "open_index", open_index)
+
+
+@given(order=st.permutations(sorted(TEXTS)))
+@example(
+    order=["https://a.test/chain", "https://d.test/chain", "https://c.test/chain", "https://b.test/chain"]
+)
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_stories_do_not_depend_on_the_order_of_arrival(newsroom: Newsroom, order: list[str]) -> None:
+    found, _ = newsroom.stories(order)
+    assert clusters(found) == {story & set(order) for story in STORIES if story & set(order)}
+
+
+def test_the_older_story_keeps_its_id(newsroom: Newsroom) -> None:
+    first, second, bridge = (f"https://{site}.test/chain" for site in "acb")
+    found, kept = newsroom.stories([first, second, bridge])
+    assert set(found.values()) == {story_id(first)}
+    assert {one.canonical_url: one.relation for one in kept}[bridge] == "member"
+
+
+def test_what_is_cut_from_a_text_says_so_in_its_own_story(newsroom: Newsroom) -> None:
+    for order in (
+        ["https://e.test/whole", "https://f.test/cut"],
+        ["https://f.test/cut", "https://e.test/whole"],
+    ):
+        found, kept = newsroom.stories(order)
+        later = next(one for one in kept if one.canonical_url == order[1])
+        assert (later.relation, later.derived_from) == ("derived", order[0])
+        assert later.story == story_id(order[1])
+        assert len(set(found.values())) == 2
+
+
+# --- what storages promise
+
+
+@pytest.fixture
+def storage(newsroom: Newsroom, tmp_path: Path) -> Iterator[Storage]:
+    desk = Desk(tmp_path, None, newsroom.settings())
+    yield desk.state.storage
+    desk.state.close()
+
+
+def put(storage: Storage, url: str, minute: int = 0, story: str | None = None) -> None:
+    article = make_article(
+        minute,
+        url=url,
+        canonical_url=url,
+        source=url.split("/")[2],
+        text=url,
+        content_hash=text_key(url),
+        story=story or story_id(url),
+        fetched_at=NOW + timedelta(minutes=minute),
+        published_at=NOW - timedelta(minutes=minute),
+    )
+    storage.store(article)
+
+
+A, B, C, D = (f"https://{name}.test/1" for name in "abcd")
+
+
+def members(storage: Storage, url: str) -> set[str]:
+    kept = storage.article(url)
+    assert kept is not None
+    return {one.canonical_url for one in storage.iter_articles(ArticleFilter(story=kept.story))}
+
+
+def test_joining_brings_all_members_along(storage: Storage) -> None:
+    for minute, url in enumerate((A, B, C, D)):
+        put(storage, url, minute)
+    assert storage.join_stories([B, A]).story == story_id(A)
+    assert storage.join_stories([C, D]).story == story_id(C)
+    assert storage.join_stories([D, B]).story == story_id(A)
+    assert members(storage, C) == {A, B, C, D}
+    again = storage.join_stories([D, B])
+    assert (again.story, again.missing) == (story_id(A), False)
+
+
+def test_an_article_that_comes_later_finds_where_its_story_is(storage: Storage) -> None:
+    put(storage, A, 0)
+    joined = storage.join_stories([A, B])
+    assert (joined.story, joined.missing) == (story_id(A), True)
+    put(storage, C, 1)
+    storage.join_stories([A, C])
+    put(storage, B, 2)
+    assert storage.join_stories([B]).story == story_id(A)
+    assert members(storage, B) == {A, B, C}
+
+
+def test_articles_that_nobody_has_stored_are_one_story_when_they_come(storage: Storage) -> None:
+    storage.join_stories([A, B])
+    storage.join_stories([B, C])
+    for url in (C, A, B):
+        put(storage, url)
+        storage.join_stories([url])
+    assert members(storage, A) == {A, B, C}
+
+
+def test_who_published_first_is_told_by_the_pages(storage: Storage) -> None:
+    for minute, url in enumerate((A, B, C)):
+        put(storage, url, minute, "story")
+    put(storage, "https://a.test/2", 3, "another")
+    put(storage, "https://a.test/3", 4, "another")
+    several = storage.stories(min_sources=2)
+    assert [one.story for one in several] == ["story"]
+    assert several[0].first.canonical_url == C  # fetched last
+    assert storage.stories(min_sources=4) == []
+    assert {one.story for one in storage.stories()} == {"story", "another"}
