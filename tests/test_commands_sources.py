@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from newsbot.dedup.exact import text_key
 from newsbot.health import QUIET_SECONDS, Health, health
 from newsbot.items import Kind
 from newsbot.storage.base import SiteRecord, SourceRecord
@@ -111,6 +112,23 @@ def test_an_unknown_site(place: Place) -> None:
     assert answer.err == (
         "scrapy sources: 'exampel.org' is no site of the rules or the data (did you mean 'example.org'?)\n"
     )
+
+
+def test_a_text_of_many_urls_raises_an_alarm(tmp_path: Path) -> None:
+    walled = Place(tmp_path)
+    with walled.storage() as storage:
+        for number in range(12):
+            url = f"https://example.org/news/{number}"
+            same = article(1, url=url, canonical_url=url, text="We and our 900 partners value your privacy.")
+            same.content_hash = text_key(same.text)
+            storage.store(same)
+        storage.store(article(2, url="https://example.org/2?ref=rss", canonical_url="https://example.org/2"))
+    answer = walled.run("sources")
+    (line,) = [line for line in answer.err.splitlines() if "one text" in line]
+    assert line.startswith("example.org: 12 URLs gave one text, kept as https://example.org/news/0: a wall")
+    assert walled.run("sources", "--json").json["repeated_texts"] == [
+        {"source": "example.org", "canonical_url": "https://example.org/news/0", "urls": 12}
+    ]
 
 
 def test_nothing_crawled_yet(tmp_path: Path) -> None:

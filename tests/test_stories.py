@@ -20,7 +20,7 @@ from newsbot.items import Article
 from newsbot.pipelines.exact import ExactDuplicatePipeline
 from newsbot.pipelines.near import NearDuplicatePipeline
 from newsbot.pipelines.store import StorePipeline
-from newsbot.storage.base import ArticleFilter, Storage, story_id
+from newsbot.storage.base import ArticleFilter, RepeatedText, Storage, story_id
 from tests.builders import Desk, make_article
 from tests.redisserver import redis_url
 
@@ -229,6 +229,25 @@ def test_articles_that_nobody_has_stored_are_one_story_when_they_come(storage: S
         put(storage, url)
         storage.join_stories([url])
     assert members(storage, A) == {A, B, C}
+
+
+def test_texts_of_many_urls(storage: Storage) -> None:
+    for number in range(12):
+        for url, urls in ((f"https://a.test/{number}", 12), (f"https://b.test/{number}", 11)):
+            if number < urls:
+                text = url.split("/")[2]
+                storage.store(
+                    make_article(
+                        1, url=url, canonical_url=url, source=text, text=text, content_hash=text_key(text)
+                    )
+                )
+    put(storage, C)
+    assert storage.repeated_texts() == [
+        RepeatedText("a.test", "https://a.test/0", 12),
+        RepeatedText("b.test", "https://b.test/0", 11),
+    ]
+    assert [one.urls for one in storage.repeated_texts(least=12)] == [12]
+    assert storage.repeated_texts(limit=0) == []
 
 
 def test_who_published_first_is_told_by_the_pages(storage: Storage) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from newsbot.backends import open_rules
@@ -20,13 +20,15 @@ from newsbot.reading import queued, stored
 from newsbot.rules import RuleSet
 from newsbot.rules.match import classify
 from newsbot.rules.schema import Rule
-from newsbot.storage.base import ArticleFilter, SiteRecord, SourceRecord, Storage
+from newsbot.storage.base import ArticleFilter, RepeatedText, SiteRecord, SourceRecord, Storage
 from newsbot.terminal import Column, when
 from newsbot.urls import canonicalize
 
 LISTED = 1000
 """URLs set aside that are looked at, the latest ones."""
 SHOWN_ASIDE = 5
+SHOWN_REPEATED = 5
+"""Texts that came under many URLs."""
 
 SITE_COLUMNS = (
     Column("site"),
@@ -81,7 +83,9 @@ def sources(call: Call) -> int:
         sites = list(_sites(storage, rules, call.options.domain))
         aside = frontier.aside(LISTED)
         number = frontier.counts()["aside"]
+        repeated = storage.repeated_texts()
     if call.options.domain:
+        repeated = [one for one in repeated if one.source == sites[0].domain]
         aside = [entry for entry in aside if entry.data.get("source") == sites[0].domain]
         number = len(aside)
     if call.json:
@@ -94,6 +98,7 @@ def sources(call: Call) -> int:
                     for entry in aside
                 ],
                 "aside_count": number,
+                "repeated_texts": [asdict(one) for one in repeated],
             }
         )
         return 0
@@ -106,7 +111,7 @@ def sources(call: Call) -> int:
         call.note(
             f"{left_out} sections that were found on pages are not shown; scrapy sources DOMAIN shows them"
         )
-    for line in aside_lines(aside, number):
+    for line in (*aside_lines(aside, number), *repeated_lines(repeated)):
         call.note(line)
     return 0
 
@@ -135,6 +140,17 @@ def aside_lines(aside: Sequence[Entry], number: int) -> Iterator[str]:
         yield f"  {entry.url} ({entry.data.get(ASIDE, 'unknown')})"
     if number > SHOWN_ASIDE:
         yield f"  and {number - SHOWN_ASIDE} older ones; --json lists up to {LISTED}"
+
+
+def repeated_lines(repeated: Sequence[RepeatedText]) -> Iterator[str]:
+    """Yield an alarm for each text that many URLs of a site gave, at most so many."""
+    for one in repeated[:SHOWN_REPEATED]:
+        yield (
+            f"{one.source}: {one.urls} URLs gave one text, kept as {one.canonical_url}: a wall of cookies or"
+            " log-in, or addresses that differ in nothing (drop_query)? scrapy articles show URL shows it"
+        )
+    if len(repeated) > SHOWN_REPEATED:
+        yield f"  and {len(repeated) - SHOWN_REPEATED} further texts; --json lists up to 100"
 
 
 def _sites(storage: Storage, rules: RuleSet, domain: str | None) -> Iterator[Site]:

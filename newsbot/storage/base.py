@@ -54,6 +54,17 @@ class Joined:
     """Whether an article was not stored: it may have been meanwhile, and one should look again."""
 
 
+@dataclass(frozen=True, slots=True)
+class RepeatedText:
+    """A text that many URLs of a site gave: a wall before the articles, or addresses alike."""
+
+    source: str
+    canonical_url: str
+    """Where it is kept."""
+    urls: int
+    """Under how many URLs it came, this one included."""
+
+
 def story_id(url: str) -> str:
     """Return the id of the story that the article with this canonical URL begins: stable for ever."""
     return fingerprint(url).hex()
@@ -226,6 +237,9 @@ class Storage(Protocol):
 
         ``since``: with a member that was published (or, where unknown, fetched) then or later.
         """
+
+    def repeated_texts(self, *, least: int = 10, limit: int = 100) -> list[RepeatedText]:
+        """Texts that came under at least so many URLs of their site, those under most URLs first."""
 
     # --- sources and sites
     def save_sources(self, records: Iterable[SourceRecord]) -> None:

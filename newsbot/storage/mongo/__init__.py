@@ -13,7 +13,16 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 from newsbot.items import Article, Kind, PageRecord
-from newsbot.storage.base import ArticleFilter, Hit, Joined, SiteRecord, SourceRecord, Stored, Story
+from newsbot.storage.base import (
+    ArticleFilter,
+    Hit,
+    Joined,
+    RepeatedText,
+    SiteRecord,
+    SourceRecord,
+    Stored,
+    Story,
+)
 from newsbot.storage.mongo import (
     articles,
     discovery,
@@ -147,6 +156,11 @@ class MongoStorage:
             return stories.stories(
                 database, since, (min_members, min_sources), limit, patience=self._place.patience
             )
+
+    def repeated_texts(self, *, least: int = 10, limit: int = 100) -> list[RepeatedText]:
+        """See :meth:`newsbot.storage.base.Storage.repeated_texts`."""
+        with self._readable() as database:
+            return articles.repeated_texts(database, least, limit, patience=self._place.patience)
 
     # --- sources and sites
     def save_sources(self, records: Iterable[SourceRecord]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from newsbot.items import Article
-from newsbot.storage.base import ArticleFilter
+from newsbot.storage.base import ArticleFilter, RepeatedText
 from newsbot.storage.mongo.connection import Collections
 from newsbot.storage.mongo.documents import conditions, from_document
 from newsbot.storage.records import clean
@@ -45,6 +45,26 @@ def assign_story(database: Collections, canonical_url: str, story: str, duplicat
         {"_id": fingerprint(clean(canonical_url))},
         {"$set": {"story": clean(story), "duplicate_of": duplicate_of and clean(duplicate_of)}},
     )
+
+
+def repeated_texts(database: Collections, least: int, limit: int, *, patience: int) -> list[RepeatedText]:
+    """Return the texts that came under at least so many URLs, those under most first."""
+    if limit <= 0:
+        return []
+    counted = database["aliases"].aggregate(
+        [
+            {"$group": {"_id": "$article", "others": {"$sum": 1}}},
+            {"$match": {"others": {"$gte": least - 1}}},
+            {"$sort": {"others": -1, "_id": 1}},
+            {"$limit": limit},
+        ],
+        allowDiskUse=True,
+        maxTimeMS=patience,
+    )
+    others = {row["_id"]: int(row["others"]) for row in counted}
+    kept = database["articles"].find({"_id": {"$in": list(others)}}, {"source": 1, "canonical_url": 1})
+    found = [RepeatedText(one["source"], one["canonical_url"], others[one["_id"]] + 1) for one in kept]
+    return sorted(found, key=lambda one: (-one.urls, one.canonical_url))
 
 
 def version_key(article_key: bytes, number: int) -> bytes:

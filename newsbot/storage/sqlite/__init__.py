@@ -15,7 +15,16 @@ from typing import Any, TypeVar
 
 from newsbot.items import Article, Kind, PageRecord
 from newsbot.sqlitefile import open_database, readable_errors, transaction
-from newsbot.storage.base import ArticleFilter, Hit, Joined, SiteRecord, SourceRecord, Stored, Story
+from newsbot.storage.base import (
+    ArticleFilter,
+    Hit,
+    Joined,
+    RepeatedText,
+    SiteRecord,
+    SourceRecord,
+    Stored,
+    Story,
+)
 from newsbot.storage.results import SearchResult, SearchSummary
 from newsbot.storage.sqlite import articles, notes, results, search, sources, store, stories, transfer
 from newsbot.storage.sqlite import pages as page_table
@@ -120,6 +129,11 @@ class SqliteStorage:
         """See :meth:`newsbot.storage.base.Storage.stories`."""
         with self._reading() as database:
             return stories.stories(database, since, min_members, min_sources, limit)
+
+    def repeated_texts(self, *, least: int = 10, limit: int = 100) -> list[RepeatedText]:
+        """See :meth:`newsbot.storage.base.Storage.repeated_texts`."""
+        with self._reading() as database:
+            return articles.repeated_texts(database, least, limit)
 
     # --- sources and sites
     def save_sources(self, records: Iterable[SourceRecord]) -> None:

@@ -8,7 +8,7 @@ from array import array
 from collections.abc import Iterator
 
 from newsbot.items import Article
-from newsbot.storage.base import ArticleFilter
+from newsbot.storage.base import ArticleFilter, RepeatedText
 from newsbot.storage.records import COLUMNS, from_row, stamp
 from newsbot.urls import fingerprint
 
@@ -62,6 +62,17 @@ def assign_story(
         "UPDATE article SET story = ?, duplicate_of = ? WHERE fingerprint = ?",
         (story, duplicate_of, fingerprint(canonical_url)),
     )
+
+
+def repeated_texts(database: sqlite3.Connection, least: int, limit: int) -> list[RepeatedText]:
+    """Return the texts that came under at least so many URLs, those under most first."""
+    rows = database.execute(
+        "SELECT a.source, a.canonical_url, s.urls FROM"
+        " (SELECT article, count(*) + 1 AS urls FROM article_alias GROUP BY article HAVING urls >= ?) s"
+        " JOIN article a ON a.id = s.article ORDER BY s.urls DESC, a.canonical_url LIMIT ?",
+        (least, max(0, limit)),
+    )
+    return [RepeatedText(*row) for row in rows]
 
 
 def versions(database: sqlite3.Connection, canonical_url: str) -> list[Article]:
