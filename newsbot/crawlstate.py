@@ -181,6 +181,14 @@ class CrawlState:
         return utc(self.clock())
 
     # --- scope
+    def take_rules(self, rules: RuleSet) -> None:
+        """Go on with other rules. Raises :class:`ArgumentError` if they lack a site that was asked for."""
+        self.limited_to = check_scope(self.settings, rules, self.arguments)
+        self.rules = rules
+        self.known_hosts.clear()  # delays may have changed
+        self._domain.cache_clear()
+        self.with_sources |= {rule.domain for rule in rules if rule.feeds or rule.sitemaps}
+
     def rule_for(self, url: str) -> Rule:
         """The rule of the site that ``url`` belongs to."""
         return self.rules.for_url(url)

@@ -13,6 +13,8 @@ BOUNDS: dict[str, tuple[float, float]] = {
     "NEWSBOT_PATIENCE": (0, math.inf),
     "NEWSBOT_RETRY_SCALE": (0, 1000),
     "NEWSBOT_MAX_AGE_DAYS": (0, 100_000),
+    "NEWSBOT_EXPLORE": (0, 1),
+    "NEWSBOT_RULES_RELOAD": (0, _DAY),
     "NEWSBOT_CRAWL_DELAY_CAP": (0, _DAY),
     "NEWSBOT_SOURCE_MAXSIZE": (1024, 2**31),
     "NEWSBOT_PROGRESS_INTERVAL": (0.1, _DAY),

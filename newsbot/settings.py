@@ -51,6 +51,7 @@ NEWSBOT_PATIENCE = 120.0
 NEWSBOT_MAX_AGE_DAYS = 30
 NEWSBOT_EXPLORE = 0.03
 NEWSBOT_RANKING = True
+NEWSBOT_RULES_RELOAD = 10.0
 
 # --- being told of changes (scrapy serve)
 NEWSBOT_PUBLIC_URL = os.environ.get("NEWSBOT_PUBLIC_URL", "")
@@ -90,6 +91,7 @@ ITEM_PIPELINES = {
 EXTENSIONS = {
     "scrapy.extensions.telnet.TelnetConsole": None,
     "scrapy.extensions.logstats.LogStats": None,  # newsbot.extensions.progress says more
+    "newsbot.extensions.rulesreload.RulesReload": 490,
     "newsbot.extensions.progress.Progress": 500,
     "newsbot.extensions.summary.Summary": 510,
     "newsbot.extensions.statsfile.StatsFile": 520,

@@ -9,6 +9,7 @@ from newsbot.backends import rules_folder
 from newsbot.cli import Action, Argument, Call, NewsbotCommand
 from newsbot.errors import ArgumentError, Problem, RulesError
 from newsbot.rulemaking.commands import learn
+from newsbot.rulemaking.importing import from_ftr, from_news_please, from_opml
 from newsbot.rules.hints import find_hints
 from newsbot.rules.load import DEFAULTS, Loaded, read_files, read_folder
 from newsbot.rules.schema import Rule
@@ -49,6 +50,12 @@ def show(call: Call) -> int:
     return 0
 
 
+_PATH = (
+    Argument("path", metavar="PATH", type=Path),
+    Argument("--into", metavar="DIR", type=Path, help="another folder than the rules folder"),
+)
+
+
 class Command(NewsbotCommand):
     """See ``scrapy rules -h``."""
 
@@ -74,6 +81,16 @@ class Command(NewsbotCommand):
                 Argument("domain", metavar="DOMAIN"),
                 Argument("--write", action="store_true", help="add the patterns to the site's rule file"),
             ),
+        ),
+        Action(
+            "import ftr",
+            "Make rules from site files of ftr-site-config (file or folder)",
+            from_ftr,
+            _PATH,
+        ),
+        Action("import opml", "Make short rules from the feeds of an OPML file", from_opml, _PATH),
+        Action(
+            "import news-please", "Make short rules from a site list of news-please", from_news_please, _PATH
         ),
     )
 

@@ -1,0 +1,143 @@
+"""Site files of the public ftr-site-config collection (Full-Text RSS) as rules.
+
+One file a site, one ``key: value`` a line (https://help.fivefilters.org/full-text-rss/site-patterns.html).
+XPath alternatives, parts to strip, next pages and test pages are carried over; what newsbot has no use or no
+place for is told, line by line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+from newsbot.rules.ruleset import ascii_domain
+from newsbot.rules.selectors import PREFIX, read_selector
+
+MAX_BYTES = 256 * 1024
+MAX_LINES = 2000
+MAX_ALTERNATIVES = 40
+_FIELDS = {
+    "title": "title",
+    "body": "text",
+    "date": "published_at",
+    "author": "authors",
+    "next_page_link": "next_page",
+}
+_STRIPS = ("strip", "strip_id_or_class", "strip_image_src")
+_NEEDLESS = ("tidy", "prune", "autodetect_on_failure", "parser", "test_contains", "test_url", "wrap_in")
+"""Switches of that program, and its own tests: nothing is lost without them."""
+_LINE = re.compile(r"([a-z_]{1,40})(?:\([^)]{0,500}\))?\s{0,20}:\s{0,20}(.*)", re.DOTALL)
+_FUNCTION = re.compile(r"[a-z-]{1,40}\(")
+_FIELD_ORDER = ("title", "text", "authors", "published_at", "next_page")
+
+
+@dataclass(slots=True)
+class Imported:
+    """What came of one file."""
+
+    domain: str
+    extract: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    remove: list[str] = field(default_factory=list)
+    test_urls: list[str] = field(default_factory=list)
+    left_out: list[tuple[int, str]] = field(default_factory=list)
+    """Line and reason of what could not be carried over."""
+
+    @property
+    def is_empty(self) -> bool:
+        """True if nothing was carried over."""
+        return not self.extract and not self.remove
+
+    def as_yaml(self) -> str:
+        """Return the rule file."""
+        lines = [f"# from ftr-site-config, {self.domain}.txt", f"domain: {self.domain}"]
+        lines += [f"# test page: {url}" for url in self.test_urls[:3]]
+        if self.extract:
+            lines.append("extract:")
+        for name in _FIELD_ORDER:
+            if self.extract.get(name):
+                lines.append(f"  {name}:")
+                lines += [f"    - {_quoted(text)}" for text in self.extract[name]]
+        if self.remove:
+            lines.append("remove:")
+            lines += [f"  - {_quoted(text)}" for text in self.remove]
+        return "\n".join(lines) + "\n"
+
+
+def domain_of(name: str) -> str:
+    """Return the domain that a file's name says. Raises ``ValueError`` for names of no site."""
+    stem = name.removesuffix(".txt").lstrip(".").removeprefix("www.")
+    if not name.endswith(".txt") or "." not in stem:
+        raise ValueError(f"{name!r} is no site file; its name should be for example example.org.txt")
+    return ascii_domain(stem)
+
+
+def import_ftr(name: str, data: bytes) -> Imported:
+    """Read one site file. Raises ``ValueError`` if its name is no site's; the result tells faults inside."""
+    result = Imported(domain_of(name))
+    if len(data) > MAX_BYTES:
+        result.left_out.append((0, f"the file is larger than {MAX_BYTES // 1024} kB"))
+        return result
+    lines = data.decode("utf-8-sig", "replace").splitlines()
+    for number, line in enumerate(lines[:MAX_LINES], 1):
+        text = line.strip()
+        if text and not text.startswith("#"):
+            _take(result, number, text)
+    if len(lines) > MAX_LINES:
+        result.left_out.append((MAX_LINES + 1, f"only the first {MAX_LINES} lines are read"))
+    return result
+
+
+def _take(result: Imported, number: int, text: str) -> None:
+    parts = _LINE.fullmatch(text)
+    if parts is None:
+        result.left_out.append((number, f"not understood: {text[:80]}"))
+        return
+    key, value = parts[1], parts[2].strip()
+    try:
+        if key == "test_url":
+            result.test_urls.append(value.split()[0][:500] if value else "")
+        elif key in _FIELDS:
+            _add(result.extract[_FIELDS[key]], _selector(value))
+        elif key in _STRIPS:
+            _add(result.remove, _selector(_strip(key, value)))
+        elif key not in _NEEDLESS:
+            result.left_out.append((number, f"{key}: newsbot has no such thing"))
+    except ValueError as error:
+        result.left_out.append((number, f"{key}: {error}"))
+    if key in _FIELDS and not result.extract[_FIELDS[key]]:
+        del result.extract[_FIELDS[key]]
+
+
+def _strip(key: str, value: str) -> str:
+    if key == "strip":
+        return value
+    plain = value.strip("'\" ")
+    if not plain or "'" in plain:
+        raise ValueError(f"{value!r} is no name")
+    if key == "strip_image_src":
+        return f"//img[contains(@src, '{plain}')]"
+    return f"//*[contains(@class, '{plain}') or contains(@id, '{plain}')]"
+
+
+def _selector(xpath: str) -> str:
+    """Return our form of an XPath. Raises ``ValueError`` for one that gives no part of a page."""
+    if _FUNCTION.match(xpath):
+        inner = re.fullmatch(r"(?:normalize-space|string)\(\s*(//[^()]*)\)", xpath)
+        if inner is None:
+            raise ValueError(f"{xpath[:80]!r} works on text, a selector must name a part of the page")
+        xpath = inner[1]
+    if " " not in xpath and not xpath.startswith(("/", "(", ".")):
+        raise ValueError(f"{xpath[:80]!r} is no path from the top of the page")
+    return read_selector(PREFIX + xpath).text
+
+
+def _add(alternatives: list[str], text: str) -> None:
+    if len(alternatives) >= MAX_ALTERNATIVES:
+        raise ValueError(f"more than {MAX_ALTERNATIVES} alternatives")
+    if text not in alternatives:
+        alternatives.append(text)
+
+
+def _quoted(text: str) -> str:
+    return "'" + " ".join(text.split()).replace("'", "''") + "'"

@@ -1,0 +1,180 @@
+"""``scrapy rules import``: other projects' knowledge of sites as rules."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from newsbot.rulemaking.lists import read_news_please, read_opml
+from newsbot.rules.import_ftr import MAX_ALTERNATIVES, domain_of, import_ftr
+from newsbot.rules.load import read_files
+from newsbot.rules.rulefile import read_rule_file
+from tests.commandline import Place
+
+FTR = """\
+# a comment
+title: //h1[@class='headline']
+title: //meta[@property='og:title']/@content
+body: //div[@id='story']
+author: substring-after(//p[@class='by'], 'By ')
+author: string(//p[@class='by'])
+date: //time/@datetime
+strip: //aside
+strip_id_or_class: newsletter
+strip_image_src: /ads/
+next_page_link: //a[@rel='next']/@href
+single_page_link: //a[@class='print']/@href
+replace_string(<b>): <i>
+prune: no
+tidy: no
+body: //div[
+nonsense
+test_url: https://www.example.com/story/1
+"""
+
+
+def test_alternatives_strips_and_next_pages_are_carried_over() -> None:
+    found = import_ftr("example.com.txt", FTR.encode())
+    assert found.domain == "example.com"
+    assert found.extract["title"] == [
+        "xpath://h1[@class='headline']",
+        "xpath://meta[@property='og:title']/@content",
+    ]
+    assert found.extract["text"] == ["xpath://div[@id='story']"]
+    assert found.extract["authors"] == ["xpath://p[@class='by']"]
+    assert found.extract["next_page"] == ["xpath://a[@rel='next']/@href"]
+    assert found.remove == [
+        "xpath://aside",
+        "xpath://*[contains(@class, 'newsletter') or contains(@id, 'newsletter')]",
+        "xpath://img[contains(@src, '/ads/')]",
+    ]
+    assert found.test_urls == ["https://www.example.com/story/1"]
+
+
+def test_what_cannot_be_carried_over_is_told_with_its_line() -> None:
+    told = dict(import_ftr("example.com.txt", FTR.encode()).left_out)
+    assert set(told) == {5, 12, 13, 16, 17}
+    assert "works on text" in told[5]
+    assert told[12] == "single_page_link: newsbot has no such thing"
+    assert "bad XPath" in told[16]
+    assert told[17] == "not understood: nonsense"
+
+
+def test_the_rule_that_is_written_is_right() -> None:
+    text = import_ftr("example.com.txt", FTR.encode()).as_yaml()
+    file = read_rule_file("example.com.yaml", text.encode())
+    assert file.problems == []
+    assert len(file.values["remove"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "domain"),
+    [("example.com.txt", "example.com"), (".blog.example.txt", "blog.example"), ("www.a.test.txt", "a.test")],
+)
+def test_file_names_are_domains(name: str, domain: str) -> None:
+    assert domain_of(name) == domain
+
+
+@pytest.mark.parametrize("name", ["README.md", "LICENSE.txt", "a b.c.txt"])
+def test_other_files_are_refused(name: str) -> None:
+    with pytest.raises(ValueError, match="is no"):
+        domain_of(name)
+
+
+@given(st.binary(max_size=300), st.sampled_from(["title: ", "strip: ", "strip_id_or_class: ", "body: //"]))
+def test_any_bytes_give_a_rule_that_can_be_read_or_nothing(data: bytes, key: str) -> None:
+    found = import_ftr("example.com.txt", key.encode() + data)
+    if not found.is_empty:
+        assert read_rule_file("example.com.yaml", found.as_yaml().encode()).problems == []
+
+
+def test_endless_alternatives_end() -> None:
+    text = "".join(f"title: //h1[{number}]\n" for number in range(1, 500))
+    assert len(import_ftr("example.com.txt", text.encode()).extract["title"]) == MAX_ALTERNATIVES
+
+
+def test_a_folder_is_imported_and_rules_that_are_there_stay(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    folder = tmp_path / "ftr"
+    folder.mkdir()
+    (folder / "example.com.txt").write_text(FTR)
+    (folder / "example.org.txt").write_text(FTR)
+    (folder / "empty.test.txt").write_text("tidy: no\n")
+    (folder / "LICENSE.txt").write_text("public domain")
+    before = (place.rules / "example.org.yaml").read_text()
+    answer = place.run("rules", "import", "ftr", str(folder))
+    assert answer.code == 0, answer.err
+    assert "1 rules written" in answer.out
+    assert "1 were there and stay as they are" in answer.out
+    assert "example.com.txt:12: single_page_link: newsbot has no such thing" in answer.err
+    assert "empty.test.txt: nothing in it could be carried over" in answer.err
+    assert (place.rules / "example.org.yaml").read_text() == before
+    assert read_files([place.rules / "example.com.yaml"]).problems == []
+
+
+def test_programs_get_all_that_was_left_out(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    (tmp_path / "example.com.txt").write_text(FTR)
+    into = tmp_path / "other"
+    answer = place.run(
+        "rules", "import", "ftr", str(tmp_path / "example.com.txt"), "--into", str(into), "--json"
+    )
+    assert answer.json["written"] == ["example.com"]
+    assert [row["line"] for row in answer.json["left_out"]] == [5, 12, 13, 16, 17]
+    assert (into / "example.com.yaml").is_file()
+
+
+OPML = """<?xml version="1.0"?><opml version="2.0"><body><outline text="News">
+<outline type="rss" xmlUrl="https://feeds.example.net/a" htmlUrl="https://www.a.example/"/>
+<outline type="rss" xmlUrl="https://a.example/b.xml" htmlUrl="https://a.example/"/>
+<outline type="rss" xmlUrl="nowhere"/></outline></body></opml>"""
+SITELIST = """\
+{
+  # a comment
+  "base_urls" : [
+    { "url": ["https://b.example/", "https://c.example/news"], "crawler": "RecursiveCrawler", },
+    // another
+    { "url": "https://d.example/rss.xml", "crawler": "RssCrawler" }
+    { url: "https://e.example/" }
+  ]
+}
+"""
+
+
+def test_feeds_of_opml_become_rules_of_their_sites() -> None:
+    sites = read_opml(OPML.encode())
+    assert dict(sites.feeds) == {"a.example": ["https://feeds.example.net/a", "https://a.example/b.xml"]}
+    assert len(sites.left_out) == 1
+    assert read_rule_file("a.example.yaml", sites.as_yaml("a.example").encode()).problems == []
+
+
+def test_site_lists_of_news_please_are_read() -> None:
+    sites = read_news_please(SITELIST.encode())
+    assert sites.domains == ["b.example", "c.example", "d.example", "e.example"]
+    assert sites.seeds["c.example"] == ["https://c.example/news"]
+    assert sites.feeds["d.example"] == ["https://d.example/rss.xml"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "told"),
+    [
+        ("opml", "<html/>", "is no OPML"),
+        ("opml", "<opml>", "no well-formed OPML"),
+        ("opml", '<!DOCTYPE x [<!ENTITY a "b">]><opml>&a;</opml>', "no well-formed OPML"),
+        ("news-please", "{}", "no 'base_urls'"),
+        ("news-please", "[" * 100_000, "no 'base_urls'"),
+    ],
+)
+def test_wrong_lists_are_one_line(tmp_path: Path, kind: str, text: str, told: str) -> None:
+    place = Place(tmp_path)
+    file = tmp_path / "list"
+    file.write_text(text)
+    answer = place.run("rules", "import", kind, str(file))
+    assert answer.code == 2
+    assert told in answer.err
+    assert len(answer.err.splitlines()) == 1
+    missing = place.run("rules", "import", kind, str(tmp_path / "missing"))
+    assert "cannot be read" in missing.err
