@@ -27,6 +27,7 @@ from newsbot.items import Article
 from newsbot.lessons import Lessons
 from newsbot.outage import Guarded, Outage
 from newsbot.owners import owner_name
+from newsbot.pollbudget import PollBudget
 from newsbot.refill import Refill
 from newsbot.rules import RuleSet
 from newsbot.rules.schema import Rule
@@ -38,6 +39,9 @@ from newsbot.trials import ListTrials
 
 MAX_HOSTS = 65_536
 """Hosts of which something is remembered: names below one domain may have no end."""
+
+MAX_POLL_BUDGET = 10**9
+"""Requests an hour."""
 
 _states: WeakKeyDictionary[Crawler, CrawlState] = WeakKeyDictionary()
 
@@ -85,6 +89,7 @@ class CrawlState:
         """By canonical URL, the articles whose stories are joined with its own as soon as it is stored."""
         self.crawl_delays: dict[str, float] = {}
         """Seconds between requests that robots.txt of a host asks for, where its rule says less."""
+        self.poll_budget = PollBudget(poll_budget(settings), self.clock)
         self._domain = lru_cache(MAX_HOSTS)(self._domain_of)
         self.limited_to = check_scope(settings, self.rules, arguments)
         """Domains that this crawl works on; None: all."""
@@ -273,6 +278,18 @@ class CrawlState:
         finally:
             name = f"newsbot/time/{step}"
             self.stats.set_value(name, self.stats.get_value(name, 0.0) + time.perf_counter() - began)
+
+
+def poll_budget(settings: BaseSettings) -> float:
+    """Return NEWSBOT_POLL_BUDGET, requests an hour. Raises :class:`newsbot.errors.ArgumentError`."""
+    given = settings.get("NEWSBOT_POLL_BUDGET", 0)
+    try:
+        budget = float(given)
+    except (TypeError, ValueError):
+        budget = -1.0
+    if not 0 <= budget < MAX_POLL_BUDGET:
+        raise ArgumentError(f"NEWSBOT_POLL_BUDGET={given}: must be a number of requests an hour, or 0")
+    return budget
 
 
 def check_scope(settings: BaseSettings, rules: RuleSet, arguments: Arguments) -> frozenset[str] | None:

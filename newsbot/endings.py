@@ -101,6 +101,8 @@ class Endings:
         visit = self._visit_of(response)
         if visit is not None:
             visit.note(self._state.clock(), "dropped", reason=str(exception))
+            if str(exception) == "unchanged":  # the page may differ by its advertisements
+                visit.outcome.changed = False
             visit.hand_back = visit.hand_back or getattr(exception, "hand_back", False)
 
     def _item_error(self, item: Any, response: Response, failure: Any) -> None:

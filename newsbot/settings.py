@@ -52,6 +52,7 @@ NEWSBOT_MAX_AGE_DAYS = 30
 NEWSBOT_EXPLORE = 0.03
 NEWSBOT_RANKING = True
 NEWSBOT_RULES_RELOAD = 10.0
+NEWSBOT_POLL_BUDGET = os.environ.get("NEWSBOT_POLL_BUDGET", "0")
 
 # --- being told of changes (scrapy serve)
 NEWSBOT_PUBLIC_URL = os.environ.get("NEWSBOT_PUBLIC_URL", "")

@@ -13,8 +13,8 @@ from newsbot.crawlstate import CrawlState
 from newsbot.intake import end_trial, queue_found
 from newsbot.items import Kind, Link, PageRecord, Where
 from newsbot.queueing import page_for
-from newsbot.recrawl import may_retry, plan, retry_delay
-from newsbot.storage.base import SourceRecord
+from newsbot.recrawl import FixedIntervals, Never, Policy, may_retry, plan, retry_delay
+from newsbot.sourcebooks import SourceBook
 from newsbot.urls import canonicalize
 from newsbot.visit import Found, Visit
 
@@ -42,7 +42,10 @@ def settle(state: CrawlState, visit: Visit) -> None:
     home = _next_guess(visit)
     if home is None and _retry(state, visit, record):
         return
-    decision = plan(record, outcome, visit.rule, state.clock())
+    book = SourceBook(state, visit, record.url) if visit.kind.is_source else None
+    decision = plan(
+        record, outcome, visit.rule, state.clock(), policy=_policy(visit, book), jitter=_JITTER.random()
+    )
     record.state = decision.state
     record.next_due = visit.page.get("next_due", decision.next_due)
     if record_addresses(state, visit, record):
@@ -50,13 +53,21 @@ def settle(state: CrawlState, visit: Visit) -> None:
     visit.note(state.clock(), "planned", next_due=record.next_due, why=decision.reason)
     record.history = visit.events
     state.storage.save_pages([record])
-    _record_source(state, visit, record)
+    if book is not None:
+        book.write(record)
     _teach(state, visit)
     state.frontier.ack(visit.lease, next_due=record.next_due)
     state.count("frontier/acked")
     if home is not None:
         link = Link(url=home, where=Where.SEED, kind=Kind.SECTION)
         queue_found(state, Found(links=(link,), referrer=None, depth=0, force=True))
+
+
+def _policy(visit: Visit, book: SourceBook | None) -> Policy:
+    """Return what decides when the page is wanted again."""
+    if book is not None:
+        return book.policy
+    return Never() if visit.rule.recrawl.get(visit.outcome.seen_as) == "off" else FixedIntervals()
 
 
 def _record(state: CrawlState, visit: Visit) -> PageRecord:
@@ -132,27 +143,3 @@ def _teach(state: CrawlState, visit: Visit) -> None:
     url = canonicalize(visit.lease.entry.url, visit.rule.drop_query)
     state.lessons.fetched(visit.rule, url, article=told, why=str(visit.data.get("why")))
     visit.taught = True
-
-
-def _record_source(state: CrawlState, visit: Visit, record: PageRecord) -> None:
-    if visit.booked or not visit.kind.is_source:
-        return
-    now, outcome = state.clock(), visit.outcome
-    known = {source.url: source for source in state.storage.sources(visit.rule.domain)}
-    source = known.get(record.url) or SourceRecord(url=record.url, source=visit.rule.domain, kind=visit.kind)
-    if outcome.error != "too_young":
-        source.polls += 1
-        source.last_poll = now
-        source.unchanged += outcome.not_modified or outcome.changed is False
-    source.new_links += outcome.new_items
-    if outcome.new_items:
-        source.last_new = now
-    if outcome.error and outcome.error != "too_young":
-        source.failures += 1
-        source.failing_since = source.failing_since or now
-        source.last_error = outcome.error
-    elif not outcome.error:
-        source.failures, source.failing_since, source.last_error = 0, None, None
-    source.next_due = record.next_due
-    state.storage.save_sources([source])
-    visit.booked = True

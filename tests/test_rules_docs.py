@@ -13,7 +13,7 @@ from newsbot.rules.keys import KEYS
 from newsbot.rules.load import read_folder
 from newsbot.rules.regexes import MAX_LENGTH, compile_pattern
 from newsbot.rules.rulefile import INTERVALS
-from newsbot.rules.schema import FIELDS, FOLLOW, Rule
+from newsbot.rules.schema import FIELDS, FOLLOW, RECRAWL, Rule
 from newsbot.rules.show import duration
 
 TEXT = (Path(__file__).resolve().parent.parent / "docs" / "rules.md").read_text(encoding="utf-8")
@@ -45,7 +45,12 @@ def test_every_key_has_type_default_and_example(key: str) -> None:
 
 
 def test_every_word_that_is_allowed_is_named() -> None:
-    for key, words in (("extract", FIELDS), ("follow", FOLLOW), ("interval", [kind.value for kind in Kind])):
+    for key, words in (
+        ("extract", FIELDS),
+        ("follow", FOLLOW),
+        ("interval", [kind.value for kind in Kind]),
+        ("recrawl", sorted({word for some in RECRAWL.values() for word in some})),
+    ):
         assert [word for word in words if f"`{word}`" not in SECTIONS[key]] == []
 
 

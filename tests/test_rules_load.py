@@ -17,7 +17,7 @@ from newsbot.items import Kind
 from newsbot.rules import Rule, load_rules
 from newsbot.rules.keys import KEYS
 from newsbot.rules.rulefile import INTERVALS, build_rule, read_rule_file
-from newsbot.rules.schema import FIELDS, FOLLOW
+from newsbot.rules.schema import FIELDS, FOLLOW, RECRAWL
 from newsbot.rules.yamlfile import MAX_BYTES
 
 HEAD = "domain: example.org\n"
@@ -65,6 +65,8 @@ PROBLEMS = [
     ("interval:\n  feed: 5 minutes", 3, "interval.feed", "'5 minutes' is no duration; write for example 30s"),
     ("interval:\n  feed: 5:30", 3, "interval.feed", "'5:30' is no duration"),
     ("interval:\n  feed: 4000d", 3, "interval.feed", "at most 3660 days"),
+    ("recrawl:\n  feed: off", 3, "recrawl.feed", "off"),
+    ("recrawl:\n  article: fixd", 3, "recrawl.article", "did you mean 'fixed'?"),
     ("delay: 2h", 2, "delay", "too long; at most 3600 seconds"),
     ("delay: .inf", 2, "delay", "no duration"),
     ("delay: [1]", 2, "delay", "a list is no duration"),
@@ -315,6 +317,9 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "drop_query": st.lists(WORDS, max_size=3),
     "max_depth": st.integers(0, 100),
     "interval": st.dictionaries(st.sampled_from([kind.value for kind in Kind]), SECONDS),
+    "recrawl": st.fixed_dictionaries(
+        {}, optional={kind.value: st.sampled_from(words) for kind, words in RECRAWL.items()}
+    ),
     "delay": st.integers(0, 3600),
     "concurrency": st.integers(1, 64),
     "language": st.sampled_from(["en", "ru", "no", "pt-BR", "zh-Hant"]),

@@ -215,7 +215,10 @@ def test_polls_of_a_source_are_booked(desk):
     source = source_of(desk)
     assert (source.url, source.kind, source.polls, source.new_links) == (FEED, Kind.FEED, 1, 1)
     assert (source.last_poll, source.last_new, source.unchanged) == (START, START, 0)
-    assert source.next_due == START + 600
+    assert START + 600 <= source.next_due <= START + 6 * 3600
+    assert source.rhythm["last"] == START
+    [(url, poll)] = desk.state.storage.polls()
+    assert (url, poll.at, poll.new, poll.unchanged) == (FEED, START, 1, False)
     desk.clock.now += 700
     visit = desk.visit(FEED, Kind.FEED)
     visit.outcome.status, visit.outcome.not_modified = 304, True

@@ -32,6 +32,8 @@ class CompressionMiddleware(HttpCompressionMiddleware):
             raise Ignored("too_large", f"more than {limit} bytes when decompressed") from error
         except Exception as error:
             raise Ignored("bad_encoding", f"the compressed body is broken: {error}") from error
+        if self.stats is not None and len(body) > len(response.body):
+            self.stats.inc_value("newsbot/bytes_saved/compression", len(body) - len(response.body))
         if unknown:
             raise Ignored(
                 "bad_encoding", f"Content-Encoding {b','.join(unknown).decode('latin-1')} is not known"

@@ -13,6 +13,7 @@ from newsbot.causes import Ignored
 from newsbot.crawlstate import CrawlState
 from newsbot.items import Where
 from newsbot.recrawl import gate, parse_max_age
+from newsbot.recrawl.planning import LONGEST_SOURCE_REST
 from newsbot.visit import META_KEY, Visit
 
 
@@ -43,6 +44,8 @@ class ReprocessingMiddleware:
         now = self.state.clock()
         self._look_up(visit)
         interval = 0.0 if visit.forced else visit.rule.interval.get(visit.kind, 0.0)
+        if visit.kind.is_source:
+            interval = min(interval, LONGEST_SOURCE_REST)
         decision = gate(visit.record, interval, now)
         if not decision.fetch and not visit.forced and visit.lease.attempts == 0:
             self.state.count("gated")
@@ -76,6 +79,8 @@ class ReprocessingMiddleware:
             visit.outcome.max_age = parse_max_age(cache_control.decode("latin-1"))
             self._note_headers(visit, response)
             self.state.count("bytes", len(response.body))
+            if response.status == 304 and visit.record is not None and visit.record.content_length:
+                self.state.count("bytes_saved/unchanged", visit.record.content_length)
         return response
 
     @staticmethod

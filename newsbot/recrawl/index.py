@@ -71,7 +71,8 @@ class SquareRootIndex:
 
     def _learn(self, polled: Polled) -> None:
         rows, at = polled.rows, polled.at
-        self.window[rows] = np.maximum(self.window[rows] * 0.98, polled.shown)
+        window = np.maximum(self.window[rows] * 0.98, polled.shown)  # a source may come to show fewer
+        self.window[rows] = np.where(polled.shown > 0, window, self.window[rows])
         seen = at > self.last[rows]  # False for the first poll: all that it shows is new, whenever it came
         full = (polled.shown > 0) & (polled.new >= polled.shown)
         came = np.where(full, polled.new * OVERFLOW, polled.new)

@@ -48,18 +48,25 @@ _FIXED = FixedIntervals()
 
 
 def plan(
-    record: PageRecord | None, outcome: Outcome, rule: Rule, now: float, *, policy: Policy = _FIXED
+    record: PageRecord | None,
+    outcome: Outcome,
+    rule: Rule,
+    now: float,
+    *,
+    policy: Policy = _FIXED,
+    jitter: float = 0.5,
 ) -> Plan:
     """Return what becomes of a page after a visit that is not tried again at once.
 
     ``record`` is the page with this visit counted in (``failures``, ``last_fetched``), its ``state``
-    still that of the visit before; None: nothing is known of it. ``now`` in POSIX seconds.
+    still that of the visit before; None: nothing is known of it. ``now`` in POSIX seconds. ``jitter``
+    (0 to 1, random) spreads sources that fail by a fifth, so that they do not all come back together.
     """
     rest = policy.interval(record, outcome, rule, now)
     if outcome.error == "too_young":
         return _not_yet(record, rest, now)
     if outcome.kind.is_source:
-        return _source(record, outcome, rest, now)
+        return _source(record, outcome, rest, now, spread=0.8 + 0.4 * jitter)
     return _failed_page(record, outcome, now) if outcome.failed else _page(outcome, rest, now)
 
 
@@ -72,23 +79,36 @@ def _not_yet(record: PageRecord | None, rest: float | None, now: float) -> Plan:
     return Plan(None if rest is None else max(now, seen + rest), state, "younger than its interval")
 
 
-def _source(record: PageRecord | None, outcome: Outcome, wish: float | None, now: float) -> Plan:
+def _source(
+    record: PageRecord | None, outcome: Outcome, wish: float | None, now: float, *, spread: float
+) -> Plan:
     rest = LONGEST_SOURCE_REST if wish is None else min(wish, LONGEST_SOURCE_REST)
     asked = outcome.retry_after or 0.0
     if not outcome.failed:
-        patience = max(min(outcome.max_age or 0.0, LONGEST_MAX_AGE), asked)
+        cached = max(outcome.max_age or 0.0, outcome.ttl or 0.0)
+        patience = _past_skipped(max(min(cached, LONGEST_MAX_AGE), asked, rest), outcome.skip_hours, now)
         if patience > rest:
             rest = min(patience, LONGEST_SOURCE_REST)
             return Plan(now + rest, "done", f"again in {span(rest)}, as the publisher asks")
         return Plan(now + rest, "done", f"again in {span(rest)}")
     failures = _failures(record)
     if failures >= DEAD_AFTER:
-        rest, what = DEAD_REST, "dead"
+        rest, what = DEAD_REST * spread, "dead"
     else:
-        rest, what = min(_doubled(rest, failures), LONGEST_SOURCE_REST), "failing"
+        rest, what = min(_doubled(rest, failures) * spread, LONGEST_SOURCE_REST), "failing"
     rest = max(rest, min(asked, LONGEST_RETRY_AFTER))
     reason = f"{what}: {outcome.cause}, {failures} in a row; again in {span(rest)}"
     return Plan(now + rest, "gone" if outcome.gone else "failed", reason)
+
+
+def _past_skipped(rest: float, skipped: frozenset[int], now: float) -> float:
+    """Return the rest until the first moment from ``now + rest`` on in an hour (UTC) that is not skipped."""
+    due = now + rest
+    for _hour in range(24):
+        if int(due // HOUR) % 24 not in skipped:
+            return due - now
+        due = (due // HOUR + 1) * HOUR
+    return rest
 
 
 def _page(outcome: Outcome, rest: float | None, now: float) -> Plan:

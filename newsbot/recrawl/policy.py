@@ -40,6 +40,14 @@ class Outcome:
     """Seconds, from the answer's Retry-After."""
     max_age: float | None = None
     """Seconds, from the answer's Cache-Control."""
+    ttl: float | None = None
+    """Seconds for which a feed asks not to be polled again."""
+    skip_hours: frozenset[int] = frozenset()
+    """Hours of the day (UTC) in which a feed asks not to be polled."""
+    shown: int = 0
+    """Links that a source showed; 0: not known."""
+    span: float | None = None
+    """Seconds from the oldest of them until now, by their dates; None: they say no dates."""
     is_article: bool | None = None
     """What the page turned out to be; None: not known."""
     redirected_to: str | None = None
@@ -100,6 +108,13 @@ class FixedIntervals:
         if seconds is None and outcome.kind.is_source:
             return DEFAULT_SOURCE_INTERVAL
         return seconds
+
+
+class Never:
+    """A page is visited once."""
+
+    def interval(self, *_visit: object) -> None:
+        """Return None."""
 
 
 def _is_old(record: PageRecord, now: float) -> bool:

@@ -100,6 +100,13 @@ class Rhythm:
         np.add.at(self.day_items, (where, day), came)
         np.add.at(self.day_due, (where, day), level * inside * hour_weight)
 
+    def suppose(self, row: int, items: float, hours: float) -> None:
+        """Take a source that is new for one that brought ``items`` in ``hours``, by the dates in it."""
+        longest = HALF_LIFE / HOUR
+        share = min(1.0, longest / hours) if hours > 0 else 0.0
+        self.items[row] += items * share
+        self.hours[row] += hours * share
+
     def _forget(self, rows: Rows, gap: Array) -> None:
         kept = 0.5 ** (gap / HALF_LIFE)
         self.items[rows] *= kept

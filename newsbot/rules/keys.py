@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import yaml
 
 from newsbot.items import Kind
 from newsbot.rules import values
-from newsbot.rules.schema import FIELDS, FOLLOW, Layout, Selector
+from newsbot.rules.schema import FIELDS, FOLLOW, RECRAWL, Layout, Recrawl, Selector
 from newsbot.rules.values import Place, Reader, entries, many
 
 MAX_DELAY = 3600.0
@@ -33,6 +33,19 @@ def _interval(node: yaml.Node, place: Place) -> dict[Kind, float] | None:
         if seconds is not None:
             intervals[Kind(name)] = seconds
     return intervals
+
+
+def _recrawl(node: yaml.Node, place: Place) -> dict[Kind, Recrawl] | None:
+    found: dict[Kind, Recrawl] = {}
+    for name, _, value_node in entries(node, place, [kind.value for kind in Kind], "kind of page"):
+        allowed = RECRAWL[Kind(name)]
+        if isinstance(value_node, yaml.ScalarNode) and value_node.value == "off" and "off" in allowed:
+            word: str | None = "off"  # without quotes YAML takes it for a truth value
+        else:
+            word = values.word(allowed)(value_node, place.at(name))
+        if word is not None:
+            found[Kind(name)] = cast("Recrawl", word)
+    return found
 
 
 def _extract(node: yaml.Node, place: Place) -> dict[str, tuple[Selector, ...]] | None:
@@ -86,6 +99,7 @@ KEYS: Mapping[str, Key] = {
     "drop_query": Key(many(values.query_key), adds=True),
     "max_depth": Key(values.whole(0, 100)),
     "interval": Key(_interval, adds=True),
+    "recrawl": Key(_recrawl, adds=True),
     "delay": Key(values.duration(MAX_DELAY)),
     "concurrency": Key(values.whole(1, 64)),
     "language": Key(values.language),

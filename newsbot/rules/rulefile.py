@@ -67,6 +67,7 @@ def build_rule(own: RuleFile, defaults: RuleFile) -> Rule:
     values = {name: _inherit(name, own.values, defaults.values) for name in {**defaults.values, **own.values}}
     values.setdefault("domain", "")
     values["interval"] = MappingProxyType(INTERVALS | values.get("interval", {}))
+    values["recrawl"] = MappingProxyType(values.get("recrawl", {}))
     values["layouts"] = _layouts(own, defaults)
     plain = {name: value for name, value in values.items() if name not in ("extract", "remove")}
     return Rule(file=own.file, **plain)

@@ -14,6 +14,18 @@ from newsbot.items import Kind
 Follow = Literal["feeds", "sitemaps", "sections", "links"]
 FOLLOW: tuple[Follow, ...] = ("feeds", "sitemaps", "sections", "links")
 
+Recrawl = Literal["index", "fixed", "off"]
+RECRAWL: Mapping[Kind, tuple[Recrawl, ...]] = MappingProxyType(
+    {
+        Kind.FEED: ("index", "fixed"),
+        Kind.SITEMAP: ("index", "fixed"),
+        Kind.SECTION: ("index", "fixed"),
+        Kind.ARTICLE: ("fixed", "off"),
+        Kind.OTHER: ("fixed", "off"),
+    }
+)
+"""What each kind of page may be planned by; the first is what holds where no rule says it."""
+
 FIELDS = (
     "title",
     "text",
@@ -82,6 +94,8 @@ class Rule:
     max_depth: int = 5
     interval: Mapping[Kind, float] = field(default_factory=lambda: MappingProxyType({}))
     """Seconds before a page of that kind is touched again; ``_defaults.yaml`` gives every kind."""
+    recrawl: Mapping[Kind, Recrawl] = field(default_factory=lambda: MappingProxyType({}))
+    """How the next visit of a page of that kind is planned."""
     delay: float = 1.0
     concurrency: int = 1
     language: str | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, tzinfo
 from zoneinfo import ZoneInfo
 
@@ -96,12 +96,22 @@ def _read_feed(state: CrawlState, response: Response, visit: Visit) -> Iterator[
         _fault(state, visit, f"feed_{error.reason}", str(error))
         return
     visit.page["links_count"] = len(feed.links)
+    visit.outcome.ttl, visit.outcome.skip_hours = feed.ttl, feed.skip_hours
+    _note_window(state, visit, feed.links)
     if feed.problems:
         state.count("feeds/problems", len(feed.problems))
         visit.note(state.clock(), "feed_problems", problems=feed.problems[:5])
     hubs = [hub.url for hub in feed.hubs if hub.protocol == "websub"]
     offer_hubs(state, response, visit, hubs, feed.self_url)
     yield Found(links=tuple(feed.links), referrer=response.url, depth=visit.lease.entry.depth + 1)
+
+
+def _note_window(state: CrawlState, visit: Visit, links: Sequence[Link]) -> None:
+    """Note how much the source shows at once, and how far that goes back by its dates."""
+    dates = [link.published_at.timestamp() for link in links if link.published_at is not None]
+    visit.outcome.shown = len(links)
+    if len(dates) > 1 and min(dates) < state.clock():
+        visit.outcome.span = state.clock() - min(dates)
 
 
 def _read_sitemap(state: CrawlState, response: Response, visit: Visit) -> Iterator[Found | Article]:
@@ -112,6 +122,7 @@ def _read_sitemap(state: CrawlState, response: Response, visit: Visit) -> Iterat
         _fault(state, visit, f"sitemap_{error.reason}", str(error))
         return
     visit.page["links_count"] = len(sitemap.links) + len(sitemap.children)
+    _note_window(state, visit, sitemap.links)
     depth = visit.lease.entry.depth
     yield Found(links=tuple(sitemap.links), referrer=response.url, depth=depth + 1)
     if depth < visit.rule.max_depth:

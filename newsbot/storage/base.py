@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Protocol
+from typing import Any, Protocol
 
 from newsbot.items import Article, Kind, PageRecord
 from newsbot.urls import fingerprint
@@ -111,6 +111,8 @@ class SourceRecord:
     """Failures in a row."""
     failing_since: float | None = None
     last_error: str | None = None
+    rhythm: dict[str, Any] = field(default_factory=dict)
+    """What the polling policy has learned; JSON-able (:class:`newsbot.recrawl.index.SquareRootIndex`)."""
 
 
 @dataclass(slots=True, kw_only=True)

@@ -549,6 +549,7 @@ def test_source_records_are_written_whole(storage: Storage) -> None:
         failures=2,
         failing_since=0.5,
         last_error="timeout \ud800",
+        rhythm={"last": 5.5, "hour_items": [1.0, 2.5], "window": None},
     )
     storage.save_sources([feed, front])
     storage.save_sources(iter([feed]))

@@ -27,6 +27,7 @@ from newsbot.storage.mongo import (
     articles,
     discovery,
     notes,
+    polls,
     results,
     search,
     sources,
@@ -39,6 +40,7 @@ from newsbot.storage.mongo.connection import Collections, connect
 from newsbot.storage.mongo.faults import readable_errors
 from newsbot.storage.mongo.schema import prepare
 from newsbot.storage.mongo.transaction import transact
+from newsbot.storage.polls import Poll
 from newsbot.storage.results import SearchResult, SearchSummary
 from newsbot.storage.transfer import AliasCopy, ArticleCopy, PageCopy, Sites, TextCopy
 
@@ -220,6 +222,17 @@ class MongoStorage:
         """See :meth:`newsbot.storage.notes.Notes.forget_note`."""
         with self._readable() as database:
             return notes.forget_note(database, kind, key)
+
+    # --- polls
+    def log_poll(self, url: str, poll: Poll) -> None:
+        """See :meth:`newsbot.storage.polls.PollLog.log_poll`."""
+        with self._readable() as database:
+            polls.log_poll(database, url, poll)
+
+    def polls(self, url: str | None = None) -> Iterator[tuple[str, Poll]]:
+        """See :meth:`newsbot.storage.polls.PollLog.polls`."""
+        with self._readable() as database:
+            yield from polls.polls(database, url)
 
     # --- copies
     def count_copies(self) -> dict[str, int]:

@@ -19,6 +19,7 @@ ranges of it, so that the versions of an article lie together). docs/scaling.md 
 | search_results | search, text, fingerprint | what a search found of a text on a page (see results.py) |
 | notes | kind and key | what a part of newsbot keeps for itself (see newsbot/storage/notes.py) |
 | joined | story | where a story is that was joined with another one (see stories.py) |
+| polls | URL and day | the polls of a source on a day (see newsbot/storage/polls.py) |
 """
 
 from __future__ import annotations
@@ -113,12 +114,19 @@ def _make_joined(database: Collections) -> None:
     database["joined"].create_indexes([IndexModel([("into", ASCENDING)])])
 
 
+def _make_polls(database: Collections) -> None:
+    """The polls of a source, by day."""
+    _make(database, "polls")
+    database["polls"].create_indexes([IndexModel([("url", ASCENDING), ("day", ASCENDING)])])
+
+
 MIGRATIONS: tuple[Callable[[Collections], None], ...] = (
     _make_first,
     _index_due_pages,
     _make_search_results,
     _make_notes,
     _make_joined,
+    _make_polls,
 )
 """``MIGRATIONS[n]`` leads from version n to n + 1. Never change one that was released: add the next.
 
@@ -168,7 +176,7 @@ def _version(database: Collections) -> int | None:
 def _refuse_foreign(place: Place) -> None:
     """Another program's collections of the same names are left alone."""
     database = place.database
-    names = (*_FIRST, "search_results", "notes", "joined")
+    names = (*_FIRST, "search_results", "notes", "joined", "polls")
     taken = [name for name in names if database[name].find_one({}, {"_id": 1}) is not None]
     if taken and _version(database) is None:  # else another worker made them meanwhile, and wrote
         raise SchemaError(

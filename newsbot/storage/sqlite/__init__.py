@@ -25,8 +25,9 @@ from newsbot.storage.base import (
     Stored,
     Story,
 )
+from newsbot.storage.polls import Poll
 from newsbot.storage.results import SearchResult, SearchSummary
-from newsbot.storage.sqlite import articles, notes, results, search, sources, store, stories, transfer
+from newsbot.storage.sqlite import articles, notes, polls, results, search, sources, store, stories, transfer
 from newsbot.storage.sqlite import pages as page_table
 from newsbot.storage.sqlite.schema import MIGRATIONS
 from newsbot.storage.transfer import AliasCopy, ArticleCopy, PageCopy, Sites, TextCopy
@@ -193,6 +194,18 @@ class SqliteStorage:
         """See :meth:`newsbot.storage.notes.Notes.forget_note`."""
         with self._writing() as database:
             return notes.forget_note(database, kind, key)
+
+    # --- polls
+    def log_poll(self, url: str, poll: Poll) -> None:
+        """See :meth:`newsbot.storage.polls.PollLog.log_poll`."""
+        with self._writing() as database:
+            polls.log_poll(database, url, poll)
+
+    def polls(self, url: str | None = None) -> Iterator[tuple[str, Poll]]:
+        """See :meth:`newsbot.storage.polls.PollLog.polls`."""
+        with self._reading() as database:
+            rows = polls.rows(database, url)
+        return polls.polls(rows)
 
     # --- copies
     def count_copies(self) -> dict[str, int]:

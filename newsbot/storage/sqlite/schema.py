@@ -159,5 +159,16 @@ MIGRATIONS = (
     ) WITHOUT ROWID;
     CREATE INDEX story_joined_into ON story_joined (into_story);
     """,
+    """
+    -- What the polling policy has learned of a source, JSON.
+    ALTER TABLE source ADD COLUMN rhythm TEXT NOT NULL DEFAULT '{}';
+    -- Polls of a source on a day, see newsbot/storage/polls.py.
+    CREATE TABLE poll_day (
+        url   TEXT NOT NULL,
+        day   INTEGER NOT NULL,  -- days since 1970, UTC
+        polls TEXT NOT NULL,
+        PRIMARY KEY (url, day)
+    ) WITHOUT ROWID;
+    """,
 )
 """``MIGRATIONS[n]`` leads from version n to n + 1. Never change one that was released: add the next."""

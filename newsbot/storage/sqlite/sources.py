@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterable
 from dataclasses import asdict, fields
 
 from newsbot.items import Kind
 from newsbot.storage.base import SiteRecord, SourceRecord
-from newsbot.storage.records import clean
+from newsbot.storage.records import clean, to_json
 
 _COLUMNS = tuple(field.name for field in fields(SourceRecord))
 _SAVE = (
@@ -33,6 +34,7 @@ def save_sources(database: sqlite3.Connection, records: Iterable[SourceRecord]) 
     rows = [asdict(record) for record in records]
     for row in rows:
         row["kind"] = str(row["kind"])
+        row["rhythm"] = to_json(row["rhythm"])
         row["last_error"] = None if row["last_error"] is None else clean(row["last_error"])
     database.executemany(_SAVE, rows)
 
@@ -41,7 +43,10 @@ def sources(database: sqlite3.Connection, source: str | None) -> list[SourceReco
     """Return all source records, or those of one site, by URL."""
     chosen, values = ("", []) if source is None else ("WHERE source = ?", [source])
     rows = database.execute(f"SELECT {', '.join(_COLUMNS)} FROM source {chosen} ORDER BY url", values)
-    return [SourceRecord(**{**dict(row), "kind": Kind(row["kind"])}) for row in rows]
+    return [
+        SourceRecord(**{**dict(row), "kind": Kind(row["kind"]), "rhythm": json.loads(row["rhythm"])})
+        for row in rows
+    ]
 
 
 def count_site(database: sqlite3.Connection, record: SiteRecord) -> None:

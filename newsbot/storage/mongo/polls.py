@@ -1,0 +1,33 @@
+"""Polls of sources: one document for each source and day, with a set of polls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from hashlib import blake2b
+
+from newsbot.storage.mongo.connection import Collections, Document
+from newsbot.storage.polls import KEEP_DAYS, MAX_POLLS, Poll, packed, unpacked
+from newsbot.storage.records import clean
+
+
+def log_poll(database: Collections, url: str, poll: Poll) -> None:
+    """Keep a poll."""
+    day, text = packed(poll)
+    key = clean(url)
+    identity = blake2b(f"{day} {key}".encode(), digest_size=16).digest()
+    known = database["polls"].update_one({"_id": identity}, {"$addToSet": {"polls": text}})
+    if known.matched_count:
+        return
+    database["polls"].update_one(
+        {"_id": identity}, {"$set": {"url": key, "day": day}, "$addToSet": {"polls": text}}, upsert=True
+    )
+    database["polls"].delete_many({"url": key, "day": {"$lte": day - KEEP_DAYS}})
+
+
+def polls(database: Collections, url: str | None) -> Iterator[tuple[str, Poll]]:
+    """Yield polls by URL and time."""
+    asked: Document = {} if url is None else {"url": clean(url)}
+    for document in database["polls"].find(asked).sort([("url", 1), ("day", 1)]):
+        lines = "".join(document["polls"][:MAX_POLLS])
+        for poll in unpacked(document["day"], lines):
+            yield document["url"], poll

@@ -1,0 +1,155 @@
+"""Sources in the crawl: the index behind the plan, hints of publishers, the budget that workers share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import MappingProxyType
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scrapy.settings import BaseSettings
+
+from newsbot.crawlstate import poll_budget
+from newsbot.errors import ArgumentError
+from newsbot.items import Kind, PageRecord
+from newsbot.pollbudget import ADJUST_EVERY, NOTE, PollBudget
+from newsbot.recrawl import Outcome, plan
+from newsbot.recrawl.planning import DEAD_AFTER, LONGEST_SOURCE_REST
+from newsbot.recrawl.sources import SourceIndex, first_threshold
+from newsbot.rules.schema import Rule
+from newsbot.storage.base import SourceRecord
+from newsbot.storage.sqlite import SqliteStorage
+
+NOW = 1_799_625_600.0
+MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
+RULE = Rule(domain="example.com", interval=MappingProxyType({Kind.FEED: 10 * MINUTE}))
+
+
+def record(**fields: object) -> PageRecord:
+    return PageRecord(
+        url="https://example.com/feed",
+        fingerprint=b"0" * 16,
+        host="example.com",
+        source="example.com",
+        kind=Kind.FEED,
+        **fields,  # type: ignore[arg-type]
+    )
+
+
+def good(**fields: object) -> Outcome:
+    return Outcome(kind=Kind.FEED, status=200, **fields)  # type: ignore[arg-type]
+
+
+def rest(outcome: Outcome, policy: SourceIndex, now: float = NOW, rule: Rule = RULE) -> float:
+    due = plan(record(), outcome, rule, now, policy=policy).next_due
+    assert due is not None
+    return due - now
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    steps=st.lists(
+        st.tuples(
+            st.floats(0, 30 * DAY),
+            st.integers(0, 100_000),
+            st.integers(0, 5000),
+            st.one_of(st.none(), st.floats(1, 10**8)),
+            st.one_of(st.none(), st.floats(0, 7 * DAY)),
+            st.frozensets(st.integers(0, 23)),
+        ),
+        min_size=1,
+        max_size=12,
+    ),
+    threshold=st.floats(1e-9, 1e12),
+    floor=st.floats(0, 60 * DAY),
+)
+def test_no_source_rests_over_six_hours_whatever_it_brought_and_asks(
+    steps: list[tuple[float, int, int, float | None, float | None, frozenset[int]]],
+    threshold: float,
+    floor: float,
+) -> None:
+    rule = Rule(domain="example.com", interval=MappingProxyType({Kind.FEED: floor}))
+    rhythm: dict[str, object] = {}
+    now = NOW
+    for gap, new, shown, span, ttl, hours in steps:
+        now += gap
+        policy = SourceIndex(rhythm, threshold)
+        outcome = good(new_items=new, shown=shown, span=span, ttl=ttl, skip_hours=hours, retry_after=ttl)
+        assert 300 - 1 <= rest(outcome, policy, now, rule) <= LONGEST_SOURCE_REST + 1e-3
+        rhythm = policy.rhythm
+
+
+def test_a_new_feed_is_judged_by_the_dates_in_it() -> None:
+    slow = SourceIndex({}, 5000.0)
+    fast = SourceIndex({}, 5000.0)
+    lazy = rest(good(new_items=20, shown=20, span=30 * DAY), slow)
+    assert rest(good(new_items=20, shown=20, span=2 * HOUR), fast) < lazy / 2
+    assert set(slow.rhythm) >= {"last", "items", "hours", "window"}
+
+
+@pytest.mark.parametrize("rhythm", [{"items": "x"}, {"hour_items": [1, 2]}, {"last": [], "hours": None}])
+def test_what_was_learned_and_is_damaged_is_learned_anew(rhythm: dict[str, object]) -> None:
+    policy = SourceIndex(rhythm, 5000.0)
+    assert 300 <= rest(good(new_items=1), policy) <= LONGEST_SOURCE_REST
+    assert isinstance(policy.rhythm["items"], float)
+
+
+def test_the_rules_interval_is_the_floor() -> None:
+    assert rest(good(new_items=50, shown=20, span=600.0), SourceIndex({}, 1e-6)) == pytest.approx(600)
+
+
+def test_hints_of_publishers_are_lower_bounds_up_to_an_hour() -> None:
+    for ttl, seconds in ((40 * MINUTE, 40 * MINUTE), (DAY, HOUR), (60.0, 10 * MINUTE)):
+        assert rest(good(ttl=ttl), SourceIndex({}, 1e-6)) == pytest.approx(seconds)
+
+
+def test_hours_that_a_feed_wants_skipped_are_skipped() -> None:
+    outcome = good(skip_hours=frozenset({0, 1, 2}))  # NOW is a midnight
+    assert rest(outcome, SourceIndex({}, 1e-6)) == pytest.approx(3 * HOUR)
+    assert rest(good(skip_hours=frozenset(range(24))), SourceIndex({}, 1e-6)) == pytest.approx(600)
+
+
+def test_failing_sources_come_back_at_different_times() -> None:
+    failed = Outcome(kind=Kind.FEED, error="timeout")
+    early = plan(record(failures=3), failed, RULE, NOW, jitter=0.0).next_due
+    late = plan(record(failures=3), failed, RULE, NOW, jitter=1.0).next_due
+    assert early == NOW + 0.8 * 40 * MINUTE
+    assert late == NOW + 1.2 * 40 * MINUTE
+
+
+def test_a_failure_teaches_the_index_nothing() -> None:
+    policy = SourceIndex({"items": 3.0}, 5000.0)
+    plan(record(failures=1), Outcome(kind=Kind.FEED, error="timeout"), RULE, NOW, policy=policy)
+    assert policy.rhythm == {"items": 3.0}
+
+
+# --- the budget
+def test_workers_share_one_threshold_that_meets_the_budget(tmp_path: Path) -> None:
+    storage, other = SqliteStorage(tmp_path / "n.db"), SqliteStorage(tmp_path / "n.db")
+    sources = [SourceRecord(url=f"https://{n}.org/f", source=f"{n}.org", kind=Kind.FEED) for n in range(10)]
+    dead = SourceRecord(url="https://x.org/f", source="x.org", kind=Kind.FEED, failures=DEAD_AFTER)
+    storage.save_sources([*sources, dead])
+    clock = [NOW]
+    one, two = PollBudget(20.0, lambda: clock[0]), PollBudget(20.0, lambda: clock[0])
+    first = one.threshold(storage)
+    assert first == two.threshold(other) == first_threshold(20.0, 10)
+    for _step in range(100):  # three times as many polls as the budget allows
+        clock[0] += ADJUST_EVERY
+        for source in sources:
+            source.polls += 1
+        storage.save_sources(sources)
+        assert one.threshold(storage) == two.threshold(other)
+    assert first * 1.2 < one.threshold(storage) < first * 3
+    assert PollBudget(0.0, lambda: NOW).threshold(SqliteStorage(tmp_path / "m.db")) > 0
+    storage.save_note(*NOTE, {"value": "broken", "at": None, "spent": -1})
+    assert PollBudget(20.0, lambda: clock[0]).threshold(storage) == first_threshold(20.0, 10)
+    storage.close()
+    other.close()
+
+
+@pytest.mark.parametrize("value", ["many", "-1", "nan", "inf"])
+def test_a_budget_that_is_none_is_refused_by_name(value: str) -> None:
+    with pytest.raises(ArgumentError, match="NEWSBOT_POLL_BUDGET"):
+        poll_budget(BaseSettings({"NEWSBOT_POLL_BUDGET": value}))
+    assert poll_budget(BaseSettings({"NEWSBOT_POLL_BUDGET": "120"})) == 120.0
