@@ -153,7 +153,7 @@ async def measure(articles: int, pause: float, interval: int, *, pushed: bool) -
         (folder / "rules").mkdir()
         async with site_on_loopback(site):
             rule = f"domain: 127.0.0.1\nfeeds: [{site.base}/feed.xml]\ndelay: 0\n"
-            rule += f"interval: {{feed: {interval}s}}\n"
+            rule += f"interval: {{feed: {interval}s}}\nrecrawl: {{feed: fixed}}\n"
             (folder / "rules" / "127.0.0.1.yaml").write_text(rule)
             async with scrapy(folder, "crawl", "news", "-a", "mode=continuous"):
                 while not (folder / "data" / "newsbot.db").exists():  # noqa: ASYNC110  (a file)

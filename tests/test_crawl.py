@@ -49,7 +49,11 @@ def test_a_second_crawl_fetches_nothing_while_all_is_younger_than_its_interval(w
 
 
 def test_after_its_interval_a_feed_is_asked_with_its_etag_and_304_is_counted(world, site, news):
-    world.rule("_defaults", "delay: 0\ninterval: {feed: 1, article: 30d}\n")
+    world.rule(
+        "_defaults",
+        "delay: 0\ninterval: {feed: 1, article: 30d}\n"
+        "recrawl: {feed: fixed, sitemap: fixed, section: fixed, article: fixed}\n",
+    )
     world.crawl()
     again = world.crawl()
     asked = site.requests("/feed.xml")
@@ -161,7 +165,11 @@ def test_http_to_https_like_redirects_to_the_same_identity_do_not_loop(world, si
 
 
 def test_an_edited_article_becomes_a_second_version(world, site, news):
-    world.rule("_defaults", "delay: 0\ninterval: {feed: 1, article: 1}\n")
+    world.rule(
+        "_defaults",
+        "delay: 0\ninterval: {feed: 1, article: 1}\n"
+        "recrawl: {feed: fixed, sitemap: fixed, section: fixed, article: fixed}\n",
+    )
     world.crawl()
     site.page(news[0], article_html(0).replace("A vote is planned", "No vote is planned"))
     crawl = world.crawl()

@@ -158,7 +158,11 @@ def test_a_page_that_a_rule_calls_a_section_later_is_read_as_one(site, world):
     links = f"<a href='{HOST}/story/1'>A headline of more than five words</a>"
     site.page(f"{HOST}/x/99", f"<html><body><p>{links}</p></body></html>")
     feed_of(site, world, f"{HOST}/x/99")
-    world.rule("_defaults", "delay: 0\ninterval: {feed: 10m, section: 1, article: 30d, other: 30d}\n")
+    world.rule(
+        "_defaults",
+        "delay: 0\ninterval: {feed: 10m, section: 1, article: 30d, other: 30d}\n"
+        "recrawl: {feed: fixed, sitemap: fixed, section: fixed, article: fixed}\n",
+    )
     world.crawl()
     assert world.urls() == []
     world.rule("news.test", f"domain: news.test\nsections: {HOST}/x/99\n")
@@ -182,7 +186,11 @@ def test_an_unchanged_sitemap_is_read_again_when_other_dates_are_asked_for(site,
         sitemap_xml({old: long_ago, new: lately}),
         headers={"Content-Type": "application/xml"},
     )
-    world.rule("_defaults", "delay: 0\ninterval: {sitemap: 1, article: 30d}\n")
+    world.rule(
+        "_defaults",
+        "delay: 0\ninterval: {sitemap: 1, article: 30d}\n"
+        "recrawl: {feed: fixed, sitemap: fixed, section: fixed, article: fixed}\n",
+    )
     world.rule("news.test", f"domain: news.test\nsitemaps: {HOST}/sitemap.xml\narticle: ^/story/\n")
     world.crawl()
     assert world.urls() == [new]
@@ -202,7 +210,11 @@ def test_what_since_left_out_comes_with_the_next_crawl_without_it(site, world):
         sitemap_xml({old: before, new: lately}),
         headers={"Content-Type": "application/xml"},
     )
-    world.rule("_defaults", "delay: 0\ninterval: {sitemap: 1, article: 30d}\n")
+    world.rule(
+        "_defaults",
+        "delay: 0\ninterval: {sitemap: 1, article: 30d}\n"
+        "recrawl: {feed: fixed, sitemap: fixed, section: fixed, article: fixed}\n",
+    )
     world.rule("news.test", f"domain: news.test\nsitemaps: {HOST}/sitemap.xml\narticle: ^/story/\n")
     world.crawl("-a", "since=2d")
     assert world.urls() == [new]
@@ -223,7 +235,11 @@ def test_an_unchanged_child_of_a_sitemap_index_rests_until_the_index_calls_it_ne
         site.page(f"{HOST}/index.xml", sitemap_xml(times, "sitemap"), headers={"Content-Type": "text/xml"})
 
     index()
-    world.rule("_defaults", "delay: 0\ninterval: {sitemap: 1, article: 30d}\n")
+    world.rule(
+        "_defaults",
+        "delay: 0\ninterval: {sitemap: 1, article: 30d}\n"
+        "recrawl: {feed: fixed, sitemap: fixed, section: fixed, article: fixed}\n",
+    )
     world.rule("news.test", f"domain: news.test\nsitemaps: {HOST}/index.xml\narticle: ^/story/\n")
     for _ in range(3):
         world.crawl()
@@ -244,7 +260,11 @@ def test_a_redirected_article_is_looked_at_again_under_its_own_address(site, wor
     site.page(f"{HOST}/go/1", status=302, headers={"Location": f"{HOST}/story/1"})
     site.page(f"{HOST}/story/1", article_html(1))
     feed_of(site, world, f"{HOST}/go/1")
-    world.rule("_defaults", "delay: 0\ninterval: {feed: 10m, article: 1}\n")
+    world.rule(
+        "_defaults",
+        "delay: 0\ninterval: {feed: 10m, article: 1}\n"
+        "recrawl: {feed: fixed, sitemap: fixed, section: fixed, article: fixed}\n",
+    )
     world.crawl()
     for word in ("No vote", "Any vote"):
         time.sleep(1)
@@ -272,7 +292,11 @@ def test_a_redirect_to_a_denied_address_is_not_followed(site, world):
     site.page(f"{HOST}/story/1", status=302, headers={"Location": "/login?next=1"})
     site.page(f"{HOST}/login?next=1", article_html(1))
     feed_of(site, world, f"{HOST}/story/1")
-    world.rule("_defaults", "delay: 0\ninterval: {feed: 10m, article: 1}\ndeny: ['^/login']\n")
+    world.rule(
+        "_defaults",
+        "delay: 0\ninterval: {feed: 10m, article: 1}\n"
+        "recrawl: {feed: fixed, sitemap: fixed, section: fixed, article: fixed}\ndeny: ['^/login']\n",
+    )
     crawl = world.crawl()
     assert "/login?next=1" not in site.seen()
     assert crawl.stat("errors/denied") == 1
@@ -386,7 +410,11 @@ def test_an_article_with_odd_headers_is_stored(site, world, headers, body):
     page = article_html(1).encode()
     site.page(f"{HOST}/story/1", lambda _: Answer(body=page, headers=headers, validators=False))
     feed_of(site, world, f"{HOST}/story/1")
-    world.rule("_defaults", "delay: 0\ninterval: {feed: 10m, article: 1}\n")
+    world.rule(
+        "_defaults",
+        "delay: 0\ninterval: {feed: 10m, article: 1}\n"
+        "recrawl: {feed: fixed, sitemap: fixed, section: fixed, article: fixed}\n",
+    )
     world.crawl()
     time.sleep(1)
     again = world.crawl()

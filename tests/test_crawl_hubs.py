@@ -88,7 +88,9 @@ def test_a_hub_that_is_named_no_longer_is_forgotten(world: World, site: MockServ
     named = atom('<link rel="hub" href="https://hub.test/"/>')
     site.page(f"{BASE}/2024/05/03/bridge.html", article_html(1))
     site.page(feed, named, headers={"Content-Type": "text/xml"})
-    world.rule("news.test", f"domain: news.test\nfeeds: [{feed}]\ninterval: {{feed: 1s}}\n")
+    world.rule(
+        "news.test", f"domain: news.test\nfeeds: [{feed}]\ninterval: {{feed: 1s}}\nrecrawl: {{feed: fixed}}\n"
+    )
     world.crawl()
     assert set(hubs(world)) == {feed}
     site.page(feed, atom("<subtitle>new</subtitle>"), headers={"Content-Type": "text/xml"})

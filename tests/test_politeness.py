@@ -102,7 +102,11 @@ def test_a_crawl_delay_longer_than_the_rules_is_obeyed_and_capped(site, world):
     world.crawl()
     check_spaced(site, 0.4)
     site.robots("User-agent: *\nCrawl-delay: 9999\n", host="news.test")
-    world.rule("_defaults", "delay: 0\ninterval: {feed: 1, article: 1}\n")
+    world.rule(
+        "_defaults",
+        "delay: 0\ninterval: {feed: 1, article: 1}\n"
+        "recrawl: {feed: fixed, sitemap: fixed, section: fixed, article: fixed}\n",
+    )
     again = world.crawl("-s", "NEWSBOT_CRAWL_DELAY_CAP=0.2")
     assert again.code == 0
 
