@@ -6,6 +6,7 @@ In this order, each step idempotent: a crash between two of them repeats work an
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
 from dataclasses import replace
 
 from newsbot.aliases import record_addresses
@@ -14,10 +15,19 @@ from newsbot.intake import end_trial, queue_found
 from newsbot.items import Kind, Link, PageRecord, Where
 from newsbot.queueing import page_for
 from newsbot.recrawl import FixedIntervals, Never, Policy, may_retry, plan, retry_delay
+from newsbot.recrawl.pages import Ladder, NutchPages, seen_change
+from newsbot.rules.schema import RECRAWL
 from newsbot.sourcebooks import SourceBook
 from newsbot.urls import canonicalize
 from newsbot.visit import Found, Visit
 
+PAGES: Mapping[str, Policy] = {
+    "ladder": Ladder(),
+    "nutch": NutchPages(),
+    "fixed": FixedIntervals(),
+    "off": Never(),
+}
+"""What ``recrawl`` of a rule names, for articles and other pages."""
 NO_TLS = ("refused", "tls", "proxy", "connection", "timeout", "robots_unreachable")
 NO_HOME = ("dns", "http_404", "http_410")
 _JITTER = random.Random()  # noqa: S311  (spreads retries, keeps no secret)
@@ -50,7 +60,9 @@ def settle(state: CrawlState, visit: Visit) -> None:
     record.next_due = visit.page.get("next_due", decision.next_due)
     if record_addresses(state, visit, record):
         record.next_due = None
-    visit.note(state.clock(), "planned", next_due=record.next_due, why=decision.reason)
+    found = seen_change(outcome, record)
+    seen = {} if found is None or visit.kind.is_source else {"changed": found}
+    visit.note(state.clock(), "planned", next_due=record.next_due, why=decision.reason, **seen)
     record.history = visit.events
     state.storage.save_pages([record])
     if book is not None:
@@ -67,7 +79,8 @@ def _policy(visit: Visit, book: SourceBook | None) -> Policy:
     """Return what decides when the page is wanted again."""
     if book is not None:
         return book.policy
-    return Never() if visit.rule.recrawl.get(visit.outcome.seen_as) == "off" else FixedIntervals()
+    kind = visit.outcome.seen_as
+    return PAGES[visit.rule.recrawl.get(kind, RECRAWL[kind][0])]
 
 
 def _record(state: CrawlState, visit: Visit) -> PageRecord:

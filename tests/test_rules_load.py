@@ -320,6 +320,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "recrawl": st.fixed_dictionaries(
         {}, optional={kind.value: st.sampled_from(words) for kind, words in RECRAWL.items()}
     ),
+    "recheck": st.lists(st.integers(1, 10**6), max_size=4, unique=True).map(sorted),
     "delay": st.integers(0, 3600),
     "concurrency": st.integers(1, 64),
     "language": st.sampled_from(["en", "ru", "no", "pt-BR", "zh-Hant"]),

@@ -9,7 +9,6 @@ from typing import Any
 
 from newsbot.backends import open_rules
 from newsbot.cli import Action, Argument, Call, NewsbotCommand, moment, one_of, positive
-from newsbot.clock import iso
 from newsbot.errors import ArgumentError, UserError
 from newsbot.exporting import FORMATS, Format, atomic_target, format_of, writer_of
 from newsbot.items import Article
@@ -17,6 +16,7 @@ from newsbot.reading import stored
 from newsbot.storage.base import ArticleFilter, Hit, Storage, Story
 from newsbot.terminal import Column
 from newsbot.urls import canonicalize
+from newsbot.versions import version_lines, version_rows
 
 WHICH = (
     Argument("--source", metavar="DOMAIN", help="only of this site"),
@@ -51,7 +51,7 @@ def show(call: Call) -> int:
         versions = storage.versions(article.canonical_url) if call.options.versions else None
     if call.json:
         row = article.as_row()
-        call.document(row if versions is None else {**row, "versions": [one.as_row() for one in versions]})
+        call.document(row if versions is None else {**row, "versions": version_rows(versions)})
         return 0
     for name, value in article.as_row().items():
         if name not in ("text", "extraction") and value not in (None, [], ""):
@@ -60,8 +60,8 @@ def show(call: Call) -> int:
             call.text(f"{name:<21}{shown}" + (f"  [{method}]" if method else ""))
     call.text(f"{'text by':<21}{article.extraction.get('text', '-')}, {len(article.text)} characters")
     call.text("\n" + article.text)
-    for one in versions or ():
-        call.text(f"\n--- version {one.version}, fetched {iso(one.fetched_at)}: {one.title}\n\n{one.text}")
+    for line in version_lines(versions or ()):
+        call.text(line)
     return 0
 
 
@@ -138,7 +138,7 @@ class Command(NewsbotCommand):
             show,
             (
                 Argument("url", help="any address under which the article was seen"),
-                Argument("--versions", action="store_true", help="earlier versions too"),
+                Argument("--versions", action="store_true", help="earlier versions too, and what changed"),
             ),
         ),
         Action(

@@ -115,7 +115,7 @@ def _page(outcome: Outcome, rest: float | None, now: float) -> Plan:
     if outcome.status in (301, 308) and outcome.redirected_to:
         return Plan(None, "done", "moved for good: the new address is the page now")
     if rest is None:
-        return Plan(None, "done", f"{outcome.seen_as.value} pages of this site are not fetched again")
+        return Plan(None, "done", f"this {outcome.seen_as.value} page is not fetched again")
     rest = max(rest, min(outcome.retry_after or 0.0, LONGEST_RETRY_AFTER))
     return Plan(now + rest, "done", f"again in {span(rest)}")
 

@@ -48,6 +48,11 @@ def _recrawl(node: yaml.Node, place: Place) -> dict[Kind, Recrawl] | None:
     return found
 
 
+def _recheck(node: yaml.Node, place: Place) -> tuple[float, ...] | None:
+    ages = many(values.duration())(node, place)
+    return None if ages is None else tuple(sorted(set(ages)))
+
+
 def _extract(node: yaml.Node, place: Place) -> dict[str, tuple[Selector, ...]] | None:
     read = many(values.selector)
     fields: dict[str, tuple[Selector, ...]] = {}
@@ -100,6 +105,7 @@ KEYS: Mapping[str, Key] = {
     "max_depth": Key(values.whole(0, 100)),
     "interval": Key(_interval, adds=True),
     "recrawl": Key(_recrawl, adds=True),
+    "recheck": Key(_recheck),
     "delay": Key(values.duration(MAX_DELAY)),
     "concurrency": Key(values.whole(1, 64)),
     "language": Key(values.language),

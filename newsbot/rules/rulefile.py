@@ -19,7 +19,7 @@ INTERVALS: dict[Kind, float] = {
     Kind.FEED: 600.0,
     Kind.SITEMAP: 900.0,
     Kind.SECTION: 1800.0,
-    Kind.ARTICLE: 86400.0,
+    Kind.ARTICLE: 3600.0,
     Kind.OTHER: 604800.0,
 }
 """Seconds; hold where neither the rule nor ``_defaults.yaml`` says otherwise."""

@@ -14,17 +14,20 @@ from newsbot.items import Kind
 Follow = Literal["feeds", "sitemaps", "sections", "links"]
 FOLLOW: tuple[Follow, ...] = ("feeds", "sitemaps", "sections", "links")
 
-Recrawl = Literal["index", "fixed", "off"]
+Recrawl = Literal["index", "ladder", "nutch", "fixed", "off"]
 RECRAWL: Mapping[Kind, tuple[Recrawl, ...]] = MappingProxyType(
     {
         Kind.FEED: ("index", "fixed"),
         Kind.SITEMAP: ("index", "fixed"),
         Kind.SECTION: ("index", "fixed"),
-        Kind.ARTICLE: ("fixed", "off"),
-        Kind.OTHER: ("fixed", "off"),
+        Kind.ARTICLE: ("ladder", "nutch", "fixed", "off"),
+        Kind.OTHER: ("fixed", "nutch", "off"),
     }
 )
 """What each kind of page may be planned by; the first is what holds where no rule says it."""
+
+RECHECK = (3 * 3600.0, 9 * 3600.0, 24 * 3600.0, 50 * 3600.0, 96 * 3600.0, 7 * 86400.0)
+"""Ages of articles at which they are looked at again where no rule says otherwise."""
 
 FIELDS = (
     "title",
@@ -96,6 +99,8 @@ class Rule:
     """Seconds before a page of that kind is touched again; ``_defaults.yaml`` gives every kind."""
     recrawl: Mapping[Kind, Recrawl] = field(default_factory=lambda: MappingProxyType({}))
     """How the next visit of a page of that kind is planned."""
+    recheck: tuple[float, ...] = RECHECK
+    """Seconds from when an article was first heard of to the looks at it, for ``ladder``."""
     delay: float = 1.0
     concurrency: int = 1
     language: str | None = None
