@@ -96,6 +96,7 @@ EXTENSIONS = {
     "newsbot.extensions.progress.Progress": 500,
     "newsbot.extensions.summary.Summary": 510,
     "newsbot.extensions.statsfile.StatsFile": 520,
+    "newsbot.extensions.samples.Samples": 530,
 }
 
 # --- what is said
@@ -106,6 +107,7 @@ STATS_DUMP = False
 LOG_VERSIONS: list[str] = []  # `scrapy version -v` tells them
 NEWSBOT_PROGRESS = True
 NEWSBOT_STATS_FILE = ""
+NEWSBOT_SAMPLES = ""
 NEWSBOT_PROGRESS_INTERVAL = os.environ.get("NEWSBOT_PROGRESS_INTERVAL", "10")
 FEED_EXPORT_ENCODING = "utf-8"
 

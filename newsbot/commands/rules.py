@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from newsbot.backends import rules_folder
-from newsbot.cli import Action, Argument, Call, NewsbotCommand
+from newsbot.cli import Action, Argument, Call, NewsbotCommand, positive
 from newsbot.errors import ArgumentError, Problem, RulesError
 from newsbot.rulemaking.commands import learn
+from newsbot.rulemaking.fresh import ARTICLES, new
 from newsbot.rulemaking.importing import from_ftr, from_news_please, from_opml
+from newsbot.rulemaking.testing import test_rules
 from newsbot.rules.hints import find_hints
 from newsbot.rules.load import DEFAULTS, Loaded, read_files, read_folder
 from newsbot.rules.schema import Rule
@@ -50,6 +52,9 @@ def show(call: Call) -> int:
     return 0
 
 
+_FIXTURES = Argument(
+    "--fixtures", metavar="DIR", type=Path, help="folder of saved pages (tests/sites beside the rules folder)"
+)
 _PATH = (
     Argument("path", metavar="PATH", type=Path),
     Argument("--into", metavar="DIR", type=Path, help="another folder than the rules folder"),
@@ -81,6 +86,23 @@ class Command(NewsbotCommand):
                 Argument("domain", metavar="DOMAIN"),
                 Argument("--write", action="store_true", help="add the patterns to the site's rule file"),
             ),
+        ),
+        Action(
+            "new",
+            "Crawl a few articles of a site and write its rule, with comments, and one saved page",
+            new,
+            (
+                Argument("domain", metavar="DOMAIN"),
+                Argument("--articles", type=positive, default=ARTICLES, metavar="N", help="how many (30)"),
+                Argument("--print", action="store_true", dest="print_only", help="write nothing"),
+                _FIXTURES,
+            ),
+        ),
+        Action(
+            "test",
+            "Read the saved pages of sites by their rules and compare field by field",
+            test_rules,
+            (Argument("domains", nargs="*", metavar="DOMAIN"), _FIXTURES),
         ),
         Action(
             "import ftr",

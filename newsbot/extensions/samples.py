@@ -1,0 +1,62 @@
+"""Keeps the first article pages of a crawl as files, for rules that are made or tested."""
+
+from __future__ import annotations
+
+import json
+import logging
+from pathlib import Path
+
+from scrapy import Spider, signals
+from scrapy.crawler import Crawler
+from scrapy.exceptions import NotConfigured
+from scrapy.http import Response
+
+from newsbot.clock import iso
+from newsbot.crawlstate import CrawlState
+from newsbot.items import Article
+
+logger = logging.getLogger(__name__)
+
+MAX_SAMPLES = 8
+
+
+class Samples:
+    """NEWSBOT_SAMPLES names the folder; empty: none are kept. ``crawl.json`` has hosts' Crawl-delays."""
+
+    def __init__(self, crawler: Crawler, folder: Path) -> None:
+        self.crawler = crawler
+        self.folder = folder
+        self._number = 0
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Samples:
+        """Make the extension. Raises ``NotConfigured`` when no folder is named."""
+        name = crawler.settings.get("NEWSBOT_SAMPLES")
+        if not name:
+            raise NotConfigured
+        self = cls(crawler, Path(name).expanduser())
+        crawler.signals.connect(self.item_scraped, signals.item_scraped)
+        crawler.signals.connect(self.spider_closed, signals.spider_closed)
+        return self
+
+    def item_scraped(self, item: object, response: Response, spider: Spider) -> None:
+        """Keep the page of an article that was stored."""
+        if not isinstance(item, Article) or self._number >= MAX_SAMPLES:
+            return
+        meta = {"url": item.url, "fetched_at": iso(item.fetched_at) if item.fetched_at else None}
+        self._number += 1
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            (self.folder / f"{self._number}.html").write_bytes(response.body)
+            (self.folder / f"{self._number}.json").write_text(json.dumps({**meta, "item": item.as_row()}))
+        except OSError as error:
+            logger.error("NEWSBOT_SAMPLES=%s: cannot be written (%s)", self.folder, error.strerror)
+
+    def spider_closed(self, spider: Spider) -> None:
+        """Tell what the sites' robots.txt asked for."""
+        delays = CrawlState.of(self.crawler).crawl_delays
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            (self.folder / "crawl.json").write_text(json.dumps({"crawl_delays": delays}))
+        except OSError as error:
+            logger.error("NEWSBOT_SAMPLES=%s: cannot be written (%s)", self.folder, error.strerror)

@@ -1,0 +1,103 @@
+"""Saved pages of sites with what should be read from them: ``<domain>/<case>/`` with page, item and meta.
+
+``page.html`` is the body as it came, ``meta.json`` has ``url`` and ``fetched_at``, ``expected.json`` the
+fields that are compared.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from newsbot.clock import from_iso
+from newsbot.errors import ArgumentError, NotAnArticle
+from newsbot.extraction import read_page
+from newsbot.rules.schema import Rule
+
+FIELDS = (
+    "title", "text", "summary", "authors", "published_at", "modified_at", "language", "section", "tags",
+    "image", "canonical_url",
+)  # fmt: skip
+"""Fields that a new case expects."""
+MAX_PAGE = 20 * 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One field of one case that was read otherwise."""
+
+    field: str
+    expected: Any
+    got: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One saved page."""
+
+    domain: str
+    name: str
+    folder: Path
+
+    def check(self, rule: Rule) -> list[Difference]:
+        """Read the page by the rule, compare each field. Raises :class:`ArgumentError` for broken files."""
+        meta, expected = self._json("meta.json"), self._json("expected.json")
+        try:
+            with (self.folder / "page.html").open("rb") as stream:
+                body = stream.read(MAX_PAGE)
+            got = read_page(body, str(meta["url"]), rule=rule, now=from_iso(meta.get("fetched_at"))).as_row()
+        except OSError as error:
+            raise ArgumentError(f"{self.folder / 'page.html'}: cannot be read ({error.strerror})") from error
+        except KeyError as error:
+            raise ArgumentError(f"{self.folder / 'meta.json'}: has no 'url'") from error
+        except NotAnArticle as error:
+            return [Difference("article", "an article", f"none: {error.reason}")]
+        return [
+            Difference(field, value, got.get(field))
+            for field, value in expected.items()
+            if got.get(field) != value
+        ]
+
+    def _json(self, name: str) -> Mapping[str, Any]:
+        path = self.folder / name
+        try:
+            value = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise ArgumentError(f"{path}: cannot be read as JSON ({error})") from error
+        if not isinstance(value, dict):
+            raise ArgumentError(f"{path}: is no JSON object")
+        return value
+
+
+def find_cases(folder: Path, domains: list[str]) -> Iterator[Case]:
+    """Give the cases of a folder, or of some domains. Raises :class:`ArgumentError` if a domain has none."""
+    for domain in domains:
+        if not (folder / domain).is_dir():
+            raise ArgumentError(
+                f"{folder / domain}: there are no saved pages; scrapy rules new {domain} makes one"
+            )
+    try:
+        sites = sorted(path for path in folder.iterdir() if path.is_dir())
+    except OSError as error:
+        raise ArgumentError(f"{folder}: cannot be read ({error.strerror})") from error
+    for site in sites:
+        if not domains or site.name in domains:
+            for case in sorted(path for path in site.iterdir() if path.is_dir()):
+                yield Case(site.name, case.name, case)
+
+
+def write_case(place: Path, page: bytes, sample: Mapping[str, Any], rule: Rule) -> Path:
+    """Save a page with what ``rule`` reads from it alone, without its feed. Returns ``place``, its folder."""
+    place.mkdir(parents=True, exist_ok=True)
+    item = read_page(page, sample["url"], rule=rule, now=from_iso(sample["fetched_at"])).as_row()
+    expected = {field: item[field] for field in FIELDS if item.get(field)}
+    (place / "page.html").write_bytes(page)
+    for file, value in (
+        ("meta.json", {"url": sample["url"], "fetched_at": sample["fetched_at"]}),
+        ("expected.json", expected),
+    ):
+        (place / file).write_text(json.dumps(value, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    return place

@@ -1,0 +1,103 @@
+"""``scrapy rules new`` and ``scrapy rules test``: a rule from a live site, and its saved pages."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from newsbot.demo.server import DemoServer, this_hour
+from newsbot.rulemaking.proposals import propose
+from newsbot.rules.load import read_files
+from tests.commandline import Place
+from tests.crawls import article_html
+from tests.extraction_pages import PROSE
+
+SITE = "gazeta.demo.example"
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
+    with DemoServer(tmp_path / "web", articles=120, now=this_hour()) as server:
+        for name, value in server.crawl_environment.items():
+            monkeypatch.setenv(name, value)
+        place = Place(tmp_path)
+        shutil.copy(Path(server.crawl_environment["NEWSBOT_RULES"]) / "_defaults.yaml", place.rules)
+        monkeypatch.delenv("NEWSBOT_RULES")
+        monkeypatch.delenv("NEWSBOT_DATA", raising=False)
+        yield place
+
+
+def test_a_rule_is_made_from_the_live_site_with_a_page_to_test_it_by(place: Place) -> None:
+    answer = place.run("rules", "new", SITE)
+    assert answer.code == 0, answer.err
+    file = place.rules / f"{SITE}.yaml"
+    assert file.read_text().strip() == answer.out.strip()
+    loaded = read_files([file])
+    assert loaded.problems == []
+    (rule,) = loaded.rules
+    assert rule.feeds == (f"http://{SITE}/rss.xml",)
+    assert rule.language == "ru"
+    assert rule.learn is True
+    (pattern,) = rule.article
+    assert pattern.regex.search("/sport/2024/05/31/some-story-about-a-bridge-12345/")
+    assert not pattern.regex.search("/tag/bridge")
+    assert "known articles, 0 other pages" in file.read_text()
+    tested = place.run("rules", "test", SITE)
+    assert (tested.code, tested.out) == (0, "1 saved pages, 0 fields differ\n")
+
+    case = place.folder / "tests" / "sites" / SITE / "first"
+    expected = json.loads((case / "expected.json").read_text())
+    (case / "expected.json").write_text(json.dumps({**expected, "title": "Another"}))
+    wrong = place.run("rules", "test", "--json")
+    assert wrong.code == 1
+    assert wrong.json["differences"] == [
+        {"domain": SITE, "case": "first", "field": "title", "expected": "Another", "got": expected["title"]}
+    ]
+    before = file.read_text()
+    again = place.run("rules", "new", SITE)
+    assert again.code == 2
+    assert "exists; edit it" in again.err
+    assert file.read_text() == before
+
+
+def test_a_site_without_articles_is_told_and_nothing_is_written(place: Place) -> None:
+    answer = place.run("rules", "new", "nowhere.demo.example")
+    assert answer.code == 1
+    assert "no article was found" in answer.err.splitlines()[-1]
+    assert not (place.rules / "nowhere.demo.example.yaml").exists()
+
+
+@pytest.mark.parametrize("broken", ["meta.json", "expected.json"])
+def test_broken_cases_are_one_line(tmp_path: Path, broken: str) -> None:
+    place = Place(tmp_path)
+    case = tmp_path / "cases" / "example.org" / "one"
+    case.mkdir(parents=True)
+    meta = {"url": "https://example.org/news/1", "fetched_at": "2026-11-21T00:00:00Z"}
+    (case / "page.html").write_text(article_html(1))
+    (case / "meta.json").write_text(json.dumps(meta))
+    (case / "expected.json").write_text("{}")
+    assert place.run("rules", "test", "--fixtures", str(tmp_path / "cases")).code == 0
+    (case / broken).write_text("[")
+    answer = place.run("rules", "test", "--fixtures", str(tmp_path / "cases"))
+    assert answer.code == 2
+    assert len(answer.err.splitlines()) == 1
+    assert broken in answer.err
+
+
+def test_selectors_are_proposed_where_they_hold_on_all_pages() -> None:
+    samples = []
+    for number in range(3):
+        title = f"Story number {number}"
+        text = "".join(f"<p>{number} {part}</p>" for part in PROSE)
+        head = f"<body><h1 class='top x{number}'>{title}</h1>"
+        page = f"{head}<div class='a{number} story'>{text}</div><div>x</div>"
+        item = {"title": title, "text": "\n".join(f"{number} {one}" for one in PROSE)}
+        samples.append((page.encode(), item))
+    assert propose(samples) == {"title": "h1.top", "text": "div.story"}
+    assert propose(samples[:1]) == {}
+    odd = (b"<body><h2>Other</h2><p>nothing</p>", {"title": "Other", "text": "nothing"})
+    assert propose([*samples, odd]) == {}
