@@ -28,6 +28,7 @@ from scrapy.spiders import Spider
 from scrapy.utils.asyncio import call_later, create_looping_call
 
 from newsbot.backends import ignored_settings
+from newsbot.contact import ASK_FOR_CONTACT
 from newsbot.crawlstate import CrawlState
 from newsbot.endings import Endings
 from newsbot.errors import DataError
@@ -84,6 +85,8 @@ class FrontierScheduler(BaseScheduler):
         """Open the backends and hook into the engine. Raises ``CloseSpider`` when data cannot be opened."""
         self.spider = spider
         self.state = CrawlState.of(self.crawler)
+        if not self.crawler.settings.get("NEWSBOT_CONTACT"):
+            logger.info("%s", ASK_FOR_CONTACT)
         for name in ignored_settings(self.crawler.settings):
             logger.warning("%s: is not used; see docs/settings.md, REDIS_URL", name)
         try:

@@ -5,7 +5,7 @@ Settings that differ from machine to machine can also be given as environment va
 
 import os
 
-from newsbot import __version__
+from newsbot.contact import user_agent
 
 BOT_NAME = "newsbot"
 SPIDER_MODULES = ["newsbot.spiders"]
@@ -20,7 +20,7 @@ MONGO_URI = os.environ.get("MONGO_URI", "")
 
 # --- who we are
 NEWSBOT_CONTACT = os.environ.get("NEWSBOT_CONTACT", "")
-USER_AGENT = f"newsbot/{__version__}" + (f" (+{NEWSBOT_CONTACT})" if NEWSBOT_CONTACT else "")
+USER_AGENT = user_agent(NEWSBOT_CONTACT)
 ROBOTSTXT_OBEY = True
 ROBOTSTXT_USER_AGENT = "newsbot"
 NEWSBOT_CRAWL_DELAY_CAP = 30.0

@@ -13,6 +13,7 @@ from scrapy.spiderloader import get_spider_loader
 
 from newsbot import backends
 from newsbot.clock import system_clock, utc
+from newsbot.contact import introduce
 from newsbot.crawlstate import check_scope
 from newsbot.errors import ArgumentError, UserError
 from newsbot.numbers import check_numbers
@@ -38,6 +39,8 @@ class Command(crawl.Command):
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
         """Take the options and check them: before logging begins, so that a fault is one line."""
         super().process_options(args, opts)
+        assert self.settings is not None
+        introduce(self.settings)
         try:
             self._check(args, opts.spargs)
         except ArgumentError as error:

@@ -7,6 +7,7 @@ import asyncio
 from urllib.parse import urlsplit
 
 from newsbot.cli import Action, Argument, Call, NewsbotCommand
+from newsbot.contact import introduce
 from newsbot.errors import ArgumentError
 from newsbot.numbers import check_numbers
 from newsbot.web.service import Options, serve
@@ -17,6 +18,7 @@ HOST, PORT = "127.0.0.1", 8765
 def run(call: Call) -> int:
     """Serve until Ctrl-C."""
     settings = call.settings
+    introduce(settings)
     check_numbers(settings)
     public_url = str(call.options.public_url or settings.get("NEWSBOT_PUBLIC_URL") or "")
     if public_url and urlsplit(public_url).scheme not in ("http", "https"):

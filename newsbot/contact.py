@@ -1,0 +1,30 @@
+"""Who we are to the sites that we visit: name, version, and how their owners reach who runs the crawl."""
+
+from __future__ import annotations
+
+from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings
+
+from newsbot import __version__
+
+ASK_FOR_CONTACT = (
+    "NEWSBOT_CONTACT is not set: owners of sites cannot reach you; set it to an address or a page of yours"
+)
+_MAX = 200
+
+
+def user_agent(contact: str) -> str:
+    """Return the name under which we ask, with the contact as a comment (RFC 9110, 10.1.5) if there is one.
+
+    Signs that would break the header or end the comment are left out.
+    """
+    clean = "".join(sign for sign in contact if sign.isascii() and sign.isprintable() and sign not in "()\\")
+    clean = clean.strip()[:_MAX]
+    return f"newsbot/{__version__}" + (f" (+{clean})" if clean else "")
+
+
+def introduce(settings: BaseSettings) -> None:
+    """Make a contact given on the command line a part of the agent, unless the agent was set by hand."""
+    by_hand = (settings.getpriority("USER_AGENT") or 0) > SETTINGS_PRIORITIES["project"]
+    contact = settings.get("NEWSBOT_CONTACT")
+    if contact and not by_hand:
+        settings.set("USER_AGENT", user_agent(str(contact)), priority="cmdline")

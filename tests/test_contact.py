@@ -1,0 +1,51 @@
+"""Sites learn who asks; who has not said it is asked for it at each start."""
+
+from __future__ import annotations
+
+import pytest
+from scrapy.settings import Settings
+
+from newsbot import __version__
+from newsbot.contact import ASK_FOR_CONTACT, introduce, user_agent
+from newsbot.demo.messages import Answer, Request
+from tests.crawls import World, article_html
+from tests.mockserver import HTML, MockServer
+
+
+@pytest.mark.parametrize(
+    ("contact", "agent"),
+    [
+        ("", f"newsbot/{__version__}"),
+        ("  ", f"newsbot/{__version__}"),
+        ("https://me.test/bot", f"newsbot/{__version__} (+https://me.test/bot)"),
+        ("me@me.test\r\nX: y", f"newsbot/{__version__} (+me@me.testX: y)"),
+        ("a) evil (b", f"newsbot/{__version__} (+a evil b)"),
+        ("редакция me@me.test", f"newsbot/{__version__} (+me@me.test)"),
+    ],
+)
+def test_the_agent_carries_the_contact(contact: str, agent: str) -> None:
+    assert user_agent(contact) == agent
+
+
+def test_an_agent_that_was_set_by_hand_stays() -> None:
+    settings = Settings({"NEWSBOT_CONTACT": "me@me.test"})
+    settings.set("USER_AGENT", "mine/1", priority="cmdline")
+    introduce(settings)
+    assert settings["USER_AGENT"] == "mine/1"
+
+
+@pytest.mark.parametrize("contact", ["", "me@me.test"])
+def test_a_crawl_says_who_it_is_or_asks(world: World, site: MockServer, contact: str) -> None:
+    agents: set[str | None] = set()
+
+    def answer(request: Request) -> Answer:
+        agents.add({name.lower(): value for name, value in request.headers.items()}.get("user-agent"))
+        return Answer(body=article_html(1).encode(), headers=HTML)
+
+    page = site.page("http://news.test/2024/05/03/bridge.html", answer)
+    world.rule("news.test")
+    given = ("-s", f"NEWSBOT_CONTACT={contact}") if contact else ()
+    done = world.crawl("-a", f"url={page}", *given)
+    assert done.code == 0, done.err
+    assert done.err.count(ASK_FOR_CONTACT) == (not contact)
+    assert agents == {user_agent(contact)}
