@@ -27,6 +27,7 @@ from newsbot.items import Article
 from newsbot.lessons import Lessons
 from newsbot.outage import Guarded, Outage
 from newsbot.owners import owner_name
+from newsbot.pageprices import PagePrices
 from newsbot.pollbudget import PollBudget
 from newsbot.refill import Refill
 from newsbot.rules import RuleSet
@@ -40,8 +41,10 @@ from newsbot.trials import ListTrials
 MAX_HOSTS = 65_536
 """Hosts of which something is remembered: names below one domain may have no end."""
 
-MAX_POLL_BUDGET = 10**9
-"""Requests an hour."""
+MAX_NUMBER = 10**9
+"""Of requests in a setting."""
+PAGE_VISITS = 1 / 7
+"""Visits of a page in a day, on average, where pages are planned by the optimum and no setting says more."""
 
 _states: WeakKeyDictionary[Crawler, CrawlState] = WeakKeyDictionary()
 
@@ -89,7 +92,8 @@ class CrawlState:
         """By canonical URL, the articles whose stories are joined with its own as soon as it is stored."""
         self.crawl_delays: dict[str, float] = {}
         """Seconds between requests that robots.txt of a host asks for, where its rule says less."""
-        self.poll_budget = PollBudget(poll_budget(settings), self.clock)
+        self.poll_budget = PollBudget(number_of(settings, "NEWSBOT_POLL_BUDGET"), self.clock)
+        self.page_prices = PagePrices(number_of(settings, "NEWSBOT_PAGE_VISITS") or PAGE_VISITS, self.clock)
         self._domain = lru_cache(MAX_HOSTS)(self._domain_of)
         self.limited_to = check_scope(settings, self.rules, arguments)
         """Domains that this crawl works on; None: all."""
@@ -280,15 +284,15 @@ class CrawlState:
             self.stats.set_value(name, self.stats.get_value(name, 0.0) + time.perf_counter() - began)
 
 
-def poll_budget(settings: BaseSettings) -> float:
-    """Return NEWSBOT_POLL_BUDGET, requests an hour. Raises :class:`newsbot.errors.ArgumentError`."""
-    given = settings.get("NEWSBOT_POLL_BUDGET", 0)
+def number_of(settings: BaseSettings, name: str) -> float:
+    """Return a setting that is a number from 0 on. Raises :class:`newsbot.errors.ArgumentError`."""
+    given = settings.get(name, 0)
     try:
         budget = float(given)
     except (TypeError, ValueError):
         budget = -1.0
-    if not 0 <= budget < MAX_POLL_BUDGET:
-        raise ArgumentError(f"NEWSBOT_POLL_BUDGET={given}: must be a number of requests an hour, or 0")
+    if not 0 <= budget < MAX_NUMBER:
+        raise ArgumentError(f"{name}={given}: must be a number from 0 to {MAX_NUMBER}")
     return budget
 
 

@@ -52,6 +52,7 @@ NEWSBOT_MAX_AGE_DAYS = 30
 NEWSBOT_EXPLORE = 0.03
 NEWSBOT_RANKING = True
 NEWSBOT_RULES_RELOAD = 10.0
+NEWSBOT_PAGE_VISITS = os.environ.get("NEWSBOT_PAGE_VISITS", "0.14")
 NEWSBOT_POLL_BUDGET = os.environ.get("NEWSBOT_POLL_BUDGET", "0")
 
 # --- being told of changes (scrapy serve)

@@ -53,9 +53,8 @@ def settle(state: CrawlState, visit: Visit) -> None:
     if home is None and _retry(state, visit, record):
         return
     book = SourceBook(state, visit, record.url) if visit.kind.is_source else None
-    decision = plan(
-        record, outcome, visit.rule, state.clock(), policy=_policy(visit, book), jitter=_JITTER.random()
-    )
+    policy = _policy(state, visit, book)
+    decision = plan(record, outcome, visit.rule, state.clock(), policy=policy, jitter=_JITTER.random())
     record.state = decision.state
     record.next_due = visit.page.get("next_due", decision.next_due)
     if record_addresses(state, visit, record):
@@ -75,12 +74,15 @@ def settle(state: CrawlState, visit: Visit) -> None:
         queue_found(state, Found(links=(link,), referrer=None, depth=0, force=True))
 
 
-def _policy(visit: Visit, book: SourceBook | None) -> Policy:
+def _policy(state: CrawlState, visit: Visit, book: SourceBook | None) -> Policy:
     """Return what decides when the page is wanted again."""
     if book is not None:
         return book.policy
     kind = visit.outcome.seen_as
-    return PAGES[visit.rule.recrawl.get(kind, RECRAWL[kind][0])]
+    word = visit.rule.recrawl.get(kind, RECRAWL[kind][0])
+    if word == "optimum":
+        return state.page_prices.policy(state.storage, visit.rule.domain, visit.kind)
+    return PAGES[word]
 
 
 def _record(state: CrawlState, visit: Visit) -> PageRecord:

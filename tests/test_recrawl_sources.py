@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scrapy.settings import BaseSettings
 
-from newsbot.crawlstate import poll_budget
+from newsbot.crawlstate import number_of
 from newsbot.errors import ArgumentError
 from newsbot.items import Kind, PageRecord
 from newsbot.pollbudget import ADJUST_EVERY, NOTE, PollBudget
@@ -151,5 +151,5 @@ def test_workers_share_one_threshold_that_meets_the_budget(tmp_path: Path) -> No
 @pytest.mark.parametrize("value", ["many", "-1", "nan", "inf"])
 def test_a_budget_that_is_none_is_refused_by_name(value: str) -> None:
     with pytest.raises(ArgumentError, match="NEWSBOT_POLL_BUDGET"):
-        poll_budget(BaseSettings({"NEWSBOT_POLL_BUDGET": value}))
-    assert poll_budget(BaseSettings({"NEWSBOT_POLL_BUDGET": "120"})) == 120.0
+        number_of(BaseSettings({"NEWSBOT_POLL_BUDGET": value}), "NEWSBOT_POLL_BUDGET")
+    assert number_of(BaseSettings({"NEWSBOT_POLL_BUDGET": "120"}), "NEWSBOT_POLL_BUDGET") == 120.0

@@ -14,14 +14,14 @@ from newsbot.items import Kind
 Follow = Literal["feeds", "sitemaps", "sections", "links"]
 FOLLOW: tuple[Follow, ...] = ("feeds", "sitemaps", "sections", "links")
 
-Recrawl = Literal["index", "ladder", "nutch", "fixed", "off"]
+Recrawl = Literal["index", "ladder", "optimum", "nutch", "fixed", "off"]
 RECRAWL: Mapping[Kind, tuple[Recrawl, ...]] = MappingProxyType(
     {
         Kind.FEED: ("index", "fixed"),
         Kind.SITEMAP: ("index", "fixed"),
         Kind.SECTION: ("index", "fixed"),
-        Kind.ARTICLE: ("ladder", "nutch", "fixed", "off"),
-        Kind.OTHER: ("fixed", "nutch", "off"),
+        Kind.ARTICLE: ("ladder", "optimum", "nutch", "fixed", "off"),
+        Kind.OTHER: ("fixed", "optimum", "nutch", "off"),
     }
 )
 """What each kind of page may be planned by; the first is what holds where no rule says it."""
