@@ -22,6 +22,7 @@ from newsbot import backends
 from newsbot.clock import Clock, system_clock, utc
 from newsbot.dedup.index import NearIndex
 from newsbot.errors import ArgumentError, DataError
+from newsbot.extraction import SiteMemories
 from newsbot.frontier.base import Frontier, LeanFrontier
 from newsbot.items import Article
 from newsbot.lessons import Lessons
@@ -90,6 +91,8 @@ class CrawlState:
         self.books = SiteBooks()
         self.peers: dict[str, tuple[str, ...]] = {}
         """By canonical URL, the articles whose stories are joined with its own as soon as it is stored."""
+        self.memories = SiteMemories()
+        """Lines of the articles of each site, which are no part of others."""
         self.crawl_delays: dict[str, float] = {}
         """Seconds between requests that robots.txt of a host asks for, where its rule says less."""
         self.poll_budget = PollBudget(number_of(settings, "NEWSBOT_POLL_BUDGET"), self.clock)

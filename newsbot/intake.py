@@ -287,7 +287,7 @@ def _may_go_to(state: CrawlState, link: Link, rule: Rule, visit: Visit) -> bool:
 
 def _limit(state: CrawlState, link: Link, rule: Rule, judgement: Judgement, visit: Visit | None) -> Judgement:
     """Apply the crawl's own limits: what to follow, and the dates asked for."""
-    if not judgement.accepted:
+    if not judgement.accepted or link.where is Where.REDIRECT:  # the page's own other address: no new page
         return judgement
     reason = None
     if visit is not None and not follows(state, judgement.kind, rule, visit):

@@ -56,6 +56,9 @@ class Visit:
     hand_back: bool = False
     """The visit stopped without a fault of the page (a limit was reached): the lease is given back."""
 
+    next_page: str | None = None
+    """Where the article that was read goes on; see :mod:`newsbot.spiders.paging`."""
+
     given_back: bool = False
     """The data were away when they were needed: the URL is pending again, and no attempt is counted."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from newsbot.extraction import SiteMemory
+from newsbot.extraction import SiteMemories, SiteMemory
 from newsbot.extraction.blocks import Block
 from tests.extraction_pages import PROSE, TEXT, URL, page, read
 
@@ -58,3 +58,36 @@ def test_the_memory_is_bounded_and_forgets_what_was_not_met_for_longest() -> Non
     assert len(memory) == 100
     assert memory.own("new", blocks(FOOTLINE)) == []
     assert memory.own("new", blocks("The line that only page 1 has"))
+
+
+def test_a_paragraph_of_background_may_stand_in_two_articles_but_not_in_three() -> None:
+    told = (
+        "The bridge was built in 1931, burnt down in the last year of the war, and had no roof for ten years."
+        * 2
+    )
+    memory = SiteMemory()
+    memory.learn("a", ["The first of the three articles", told])
+    assert memory.own("b", blocks(told)) == blocks(told)
+    memory.learn("b", ["The second of the three articles", told])
+    memory.learn("a", ["The first of the three articles, read again", told])
+    assert memory.own("a", blocks(told)) == memory.own("b", blocks(told)) == blocks(told)
+    third = "The third of the three articles"
+    assert memory.own("c", blocks(third, told)) == blocks(third)
+    memory.learn("c", [third, told])
+    assert memory.own("a", blocks(told)) == []
+
+
+def test_each_site_has_a_memory_and_so_many_sites_have_one() -> None:
+    memories = SiteMemories(most=2)
+    memories.of("a.test").learn("a", [FOOTLINE])
+    assert memories.of("b.test").own("b", blocks(PROSE[0], FOOTLINE)) == blocks(PROSE[0], FOOTLINE)
+    assert memories.of("a.test").own("b", blocks(PROSE[0], FOOTLINE)) == blocks(PROSE[0])
+    memories.of("c.test")
+    assert len(memories.of("a.test")) == 1
+    assert len(memories.of("b.test")) == 0
+
+
+def test_a_short_article_under_another_address_is_kept_whole_too() -> None:
+    memory = SiteMemory()
+    memory.learn("a", PROSE[:2])
+    assert memory.own("b", blocks(*PROSE[:2])) == blocks(*PROSE[:2])

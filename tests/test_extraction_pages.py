@@ -88,7 +88,22 @@ def test_what_is_a_new_version(title: str, text: str, expected: bool) -> None:
     assert is_substantial(("Rain closes the road", BODY), (title, text)) is expected
 
 
+@pytest.mark.parametrize(
+    ("line", "edited", "expected"),
+    [
+        ("A vote is planned", "No vote is planned", True),
+        ("Он придёт на заседание", "Он не придёт на заседание", True),
+        ("A vote is planned", "A vote was planned", False),
+        ("The bridge will cost 12 million, and nobody knows yet who is to pay for it.",
+         "The bridge will cost 17 million, and nobody knows yet who is to pay for it.", True),
+        ("812 views", "977 views", False),
+    ],
+)  # fmt: skip
+def test_one_word_may_turn_the_sense(line: str, edited: str, expected: bool) -> None:
+    assert is_substantial(("x", f"{BODY}\n{line}"), ("x", f"{BODY}\n{edited}")) is expected
+
+
 def test_a_long_text_needs_more_than_a_typo() -> None:
-    long = " ".join(f"word{number}" for number in range(2000))
-    assert not is_substantial(("x", long), ("x", long.replace("word7 ", "ward7 ")))
+    long = "wordy " + " ".join(f"word{number}" for number in range(2000))
+    assert not is_substantial(("x", long), ("x", long.replace("wordy ", "wordly ")))
     assert is_substantial(("x", long), ("x", long + " and now some more words stand at the end"))

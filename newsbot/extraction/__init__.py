@@ -2,19 +2,21 @@
 
 :func:`extract` is the whole; :func:`read_page` takes what a crawler knows besides and says why a page
 is no article; :func:`parse_html` gives the tree that both share with others. :class:`SiteMemory` holds
-what the pages of one site have in common. :func:`next_page` and :func:`join_pages` serve articles of
-several pages, :func:`is_substantial` says whether an edit makes a new version.
+what the pages of one site have in common. :func:`next_page`, :func:`first_page` and :func:`join_pages`
+serve articles of several pages, :func:`is_substantial` says whether an edit makes a new version.
 """
 
 from newsbot.extraction.article import extract, read_page
-from newsbot.extraction.boilerplate import SiteMemory
+from newsbot.extraction.boilerplate import SiteMemories, SiteMemory
 from newsbot.extraction.changes import is_substantial
-from newsbot.extraction.pagination import join_pages, next_page
+from newsbot.extraction.pagination import first_page, join_pages, next_page
 from newsbot.extraction.parse import parse_html
 
 __all__ = [
+    "SiteMemories",
     "SiteMemory",
     "extract",
+    "first_page",
     "is_substantial",
     "join_pages",
     "next_page",

@@ -21,11 +21,20 @@ from newsbot.extraction.strings import key
 
 MAX_LINES = 20_000
 """Lines that are remembered of a site, about 4 MB; the one not met for longest is forgotten first."""
+MAX_SITES = 64
+"""Sites whose lines :class:`SiteMemories` keeps."""
+LINES_OF_MANY = 4000
+"""Lines that it keeps of each, about 1 MB."""
 _LEAST = 12
 """Shorter lines ("He agreed.") may well stand in two articles."""
 _SAME_ARTICLE = 0.6
 """Where so much of a text is known, it is the same article under another address, not boilerplate."""
 _FEW = 3
+_BACKGROUND = 120
+"""So long a line may be a paragraph of background that an article takes over from an earlier one: it goes
+only when a third one has it too."""
+_SIZE = 8
+_LONG = b"+"
 _SEVERAL = b""
 
 
@@ -50,8 +59,7 @@ class SiteMemory:
         if self._is_copy(owner, marks):
             return
         for mark in marks:
-            if self._owners.setdefault(mark, owner) != owner:
-                self._owners[mark] = _SEVERAL
+            self._owners[mark] = _with(self._owners.get(mark), owner, mark)
             self._owners.move_to_end(mark)
         while len(self._owners) > self._most:
             self._owners.popitem(last=False)
@@ -66,20 +74,58 @@ class SiteMemory:
         return [
             block
             for block, mark in zip(given, marks, strict=True)
-            if mark is None or self._owners.get(mark, owner) == owner
+            if mark is None or self._is_own(mark, owner)
         ]
+
+    def _is_own(self, mark: bytes, owner: bytes) -> bool:
+        """True unless as many other articles have the line as make it the site's."""
+        known = self._owners.get(mark, owner)
+        return known != _SEVERAL and _with(known, owner, mark) != _SEVERAL
 
     def _is_copy(self, owner: bytes, marks: list[bytes]) -> bool:
         """True when most lines belong to one other article."""
         others = [self._owners.get(mark, owner) for mark in marks]
-        foreign = [other for other in others if other not in (owner, _SEVERAL)]
-        return len(foreign) > max(_FEW, _SAME_ARTICLE * len(marks)) and len(set(foreign)) == 1
+        foreign = [other[:_SIZE] for other in others if other and owner not in _parts(other)]
+        most = len(foreign) == len(marks) or len(foreign) > max(_FEW, _SAME_ARTICLE * len(marks))
+        return most and len(set(foreign)) == 1
+
+
+def _with(known: bytes | None, owner: bytes, mark: bytes) -> bytes:
+    """The articles that have a line, with one more: side by side, or the note that there are too many."""
+    if known is None:
+        return owner
+    if known == _SEVERAL or owner in _parts(known):
+        return known
+    most = 2 if len(mark) > _SIZE else 1
+    return known + owner if len(known) < most * _SIZE else _SEVERAL
+
+
+def _parts(known: bytes) -> list[bytes]:
+    return [known[at : at + _SIZE] for at in range(0, len(known), _SIZE)]
+
+
+class SiteMemories:
+    """A memory for each site that a crawl meets; the one not asked for longest is forgotten first."""
+
+    def __init__(self, most: int = MAX_SITES) -> None:
+        self._most = most
+        self._sites: OrderedDict[str, SiteMemory] = OrderedDict()
+
+    def of(self, domain: str) -> SiteMemory:
+        """Return the memory of a site, an empty one if it was not met."""
+        memory = self._sites.setdefault(domain, SiteMemory(LINES_OF_MANY))
+        self._sites.move_to_end(domain)
+        while len(self._sites) > self._most:
+            self._sites.popitem(last=False)
+        return memory
 
 
 def _mark(text: str) -> bytes | None:
     line = key(text)
-    return _digest(line) if len(line) >= _LEAST else None
+    if len(line) < _LEAST:
+        return None
+    return _digest(line) + (_LONG if len(line) >= _BACKGROUND else b"")
 
 
 def _digest(text: str) -> bytes:
-    return blake2b(text.encode("utf-8", "replace"), digest_size=8).digest()
+    return blake2b(text.encode("utf-8", "replace"), digest_size=_SIZE).digest()

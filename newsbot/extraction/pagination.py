@@ -57,6 +57,22 @@ def next_page(
     return None
 
 
+def first_page(tree: HtmlElement, url: str) -> str | None:
+    """Return the address of the page that this one continues, or None.
+
+    Believed is ``rel=canonical`` where that address is the page's own without its page number. One that
+    ends in a number itself may be another article, and ``rel=prev`` may lead to the article before.
+    """
+    if _number(urlsplit(url))[1] < 2:
+        return None
+    for address in Page.read(tree, url).links.get("canonical", ())[:3]:
+        found = _elsewhere(url, address)
+        numbered = found is not None and urlsplit(found).path.rstrip("/").rpartition("/")[2].isdecimal()
+        if found is not None and not numbered and is_continuation(found, url):
+            return found
+    return None
+
+
 def is_continuation(url: str, other: str) -> bool:
     """True when ``other`` is a later page of what ``url`` shows: the same address but for a page number."""
     one, two = urlsplit(url), urlsplit(other)

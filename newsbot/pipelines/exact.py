@@ -10,6 +10,7 @@ from scrapy.exceptions import DropItem
 from newsbot.crawlstate import CrawlState
 from newsbot.dedup.exact import text_key
 from newsbot.dedup.minhash import signature, similarity
+from newsbot.extraction import is_substantial
 from newsbot.items import Article
 from newsbot.urls import canonicalize, fingerprint
 
@@ -48,13 +49,14 @@ class ExactDuplicatePipeline:
                 state.count("duplicates/text")
                 state.count_site(item.source, "duplicates")
                 raise DropItem(f"same_text as {owner}")
-            if owner is not None:
-                kept = state.storage.article(item.canonical_url)
-                if kept is not None and _is_same(kept, item):
-                    if fingerprint(canonicalize(item.url)) != fingerprint(item.canonical_url):
-                        state.storage.store(item)  # records this address
-                    state.count("articles/unchanged")
-                    raise DropItem("unchanged")
+            kept = state.storage.article(item.canonical_url)
+            if kept is not None and (_is_same(kept, item) if owner is not None else _is_trifle(kept, item)):
+                if owner is not None and fingerprint(canonicalize(item.url)) != fingerprint(
+                    item.canonical_url
+                ):
+                    state.storage.store(item)  # records this address
+                state.count("articles/unchanged")
+                raise DropItem("unchanged")
 
 
 def _doubt_canonical(state: CrawlState, item: Article) -> None:
@@ -71,6 +73,13 @@ def _doubt_canonical(state: CrawlState, item: Article) -> None:
     if similarity(signature(kept.text), signature(item.text)) < ANOTHER_TEXT:
         state.count("canonical_doubted")
         item.canonical_url = own
+
+
+def _is_trifle(kept: Article, new: Article) -> bool:
+    """Return True for an edit without substance; small ones add up, for the kept text stays what it is."""
+    if kept.story is None or (kept.partial and not new.partial):
+        return False
+    return not is_substantial((kept.title, kept.text), (new.title, new.text))
 
 
 def _is_same(kept: Article, new: Article) -> bool:

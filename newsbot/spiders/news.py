@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from typing import Any
 
 from scrapy import Request, Spider
@@ -17,6 +17,7 @@ from newsbot.crawlstate import CrawlState
 from newsbot.errors import DataError
 from newsbot.items import Article
 from newsbot.spiders.arguments import parse_arguments
+from newsbot.spiders.paging import whole
 from newsbot.spiders.reading import read_response
 from newsbot.spiders.sources import sources
 from newsbot.urls import host_key
@@ -47,9 +48,16 @@ class NewsSpider(Spider):
         for found in sources(self.crawl_state):
             yield found
 
-    def parse(self, response: Response, **kwargs: Any) -> Iterator[Found | Article]:
-        """Read one answer: links, and at most one article."""
-        yield from read_response(self.crawl_state, response, response.meta[META_KEY])
+    async def parse(self, response: Response, **kwargs: Any) -> AsyncIterator[Found | Article]:
+        """Read one answer: links, and at most one article, of all its pages."""
+        visit: Visit = response.meta[META_KEY]
+        for result in read_response(self.crawl_state, response, visit):
+            article: Found | Article | None = result
+            if isinstance(result, Article) and visit.next_page is not None:
+                assert self.crawler.engine is not None
+                article = await whole(self.crawl_state, self.crawler.engine, visit, result)
+            if article is not None:
+                yield article
 
     def failed(self, failure: Failure) -> None:
         """Note why there was no answer; the scheduler decides what follows."""

@@ -21,7 +21,7 @@ from newsbot.discovery.feeds import parse_feed
 from newsbot.discovery.sections import find_links
 from newsbot.discovery.sitemaps import Sitemap, parse_sitemap
 from newsbot.errors import NotAnArticle
-from newsbot.extraction import parse_html, read_page
+from newsbot.extraction import first_page, next_page, parse_html, read_page
 from newsbot.hubs import offer_hubs
 from newsbot.intake import follows
 from newsbot.items import Article, Kind, Link, Where
@@ -188,13 +188,25 @@ def _read_article(state: CrawlState, response: Response, visit: Visit) -> Iterat
     tree = _parse(state, response, visit)
     if tree is None:
         return
+    if first := first_page(tree, response.url):  # its visit fetches this page too, and joins them
+        _no_article(state, visit, "continuation")
+        page = Link(url=first, where=Where.REDIRECT, kind=Kind.ARTICLE)
+        yield Found(links=(page,), referrer=response.url, depth=visit.lease.entry.depth)
+        return
     links = None
     if follows(state, Kind.ARTICLE, visit.rule, visit):
         links = _links(state, tree, response, visit)
     try:
         with state.timed("extract"):
+            memory = state.memories.of(domain)
             article = read_page(
-                response.body, response.url, rule=visit.rule, hint=visit.hint(), tree=tree, now=state.now()
+                response.body,
+                response.url,
+                rule=visit.rule,
+                hint=visit.hint(),
+                tree=tree,
+                now=state.now(),
+                memory=memory,
             )
     except NotAnArticle as error:
         _no_article(state, visit, error.reason)
@@ -205,6 +217,9 @@ def _read_article(state: CrawlState, response: Response, visit: Visit) -> Iterat
         state.count_site(domain, "article_pages")
         article.discovered_at = utc(visit.discovered_at())
         article.fetched_at = state.now()
+        memory.learn(article.url, article.text.splitlines())
+        if _NEXT.search(response.body) or any("next_page" in one.extract for one in visit.rule.layouts):
+            visit.next_page = next_page(tree, response.url, visit.rule, state.now())
         yield article
     if links is not None:
         yield links
@@ -227,6 +242,7 @@ def looks_like_html(body: bytes, content_type: str) -> bool:
     return not head.startswith((b"{", b"[")) and not content_type.lower().startswith(_NO_HTML)
 
 
+_NEXT = re.compile(rb"""rel\s{0,3}=\s{0,3}["']?[\w ]{0,40}next""", re.IGNORECASE)
 _HEAD = 2048
 _TAG = re.compile(rb"<[a-z!?]", re.IGNORECASE)
 _OTHER_ROOT = re.compile(
