@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from newsbot.recrawl.planning import DEAD_AFTER
 from newsbot.storage.base import SourceRecord
 
 QUIET_SECONDS = 7 * 86400.0
@@ -16,13 +17,14 @@ class Health(StrEnum):
     OK = "ok"
     QUIET = "quiet"
     FAILING = "failing"
+    DEAD = "dead"
     NEVER_POLLED = "never polled"
 
 
 def health(record: SourceRecord, now: float) -> Health:
     """Return how the source does at ``now`` (POSIX seconds)."""
     if record.failures:
-        return Health.FAILING
+        return Health.DEAD if record.failures >= DEAD_AFTER else Health.FAILING
     if record.last_poll is None:
         return Health.NEVER_POLLED
     # A source without any new link yet is quiet only if it is older than that; its age is not known,

@@ -156,6 +156,8 @@ def test_a_broken_rule_file_is_named(tmp_path: Path) -> None:
         ({"polls": 9, "last_poll": NOW, "last_new": NOW - QUIET_SECONDS - 9}, Health.QUIET),
         ({"polls": 9, "last_poll": NOW, "last_new": NOW, "failures": 1}, Health.FAILING),
         ({"failures": 1}, Health.FAILING),
+        ({"failures": 19}, Health.FAILING),
+        ({"failures": 20}, Health.DEAD),
     ],
 )
 def test_health(changes: dict[str, Any], state: Health) -> None:

@@ -238,7 +238,7 @@ def _source_row(one: SourceRecord, now: float) -> tuple[object, ...]:
 def health_text(one: SourceRecord, now: float) -> str:
     """Return the health with what stands behind a failure."""
     state = health(one, now)
-    if state is not Health.FAILING:
+    if state not in (Health.FAILING, Health.DEAD):
         return state.value
     since = "" if one.failing_since is None else f" since {when(one.failing_since, now)}"
     return f"{state}{since}: {one.last_error or 'unknown'}, {one.failures} times"
