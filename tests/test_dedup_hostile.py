@@ -1,0 +1,69 @@
+"""Texts that nobody would write on purpose, through the pipelines that know same and similar texts."""
+
+from __future__ import annotations
+
+import pytest
+from scrapy.exceptions import DropItem
+
+from newsbot.dedup.decision import numbers_in
+from newsbot.dedup.exact import text_key
+from newsbot.dedup.minhash import PERMUTATIONS, signature
+from newsbot.words import MAX_TEXT
+from tests.builders import Desk, make_article, prose
+from tests.test_stories import take
+
+TEXTS = {
+    "signs only": "… — !? 🙂 «»",
+    "one word": "слово",
+    "one word a million times": "слово " * 1_000_000,
+    "digits": " ".join(str(number * 7919) for number in range(3000)),
+    "digits without spaces": "0123456789" * 100_000,
+    "Chinese": "中国经济增长" + "".join(chr(0x4E00 + number) for number in range(400)),
+    "right to left": " ".join(f"שלום{chr(0x5D0 + number % 22)}عالم{number}" for number in range(200)),
+    "mixed scripts": " ".join(f"mixed смесь{number} 中文{number} עברית" for number in range(150)),
+    "controls and halves of signs": "\x00\x01\x02 word \ud800 \udfff " * 50 + prose(7, 60),
+    "marks on marks": "a" + "\u0301\u0316" * 100_000 + " " + prose(8, 60),
+    "invisible": "\u200b\ufeff\u2060" * 1000 + prose(9, 60),
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_any_text_is_kept_once_and_changes_no_other(desk: Desk, name: str) -> None:
+    take(desk, make_article(1, text=prose(1, 200)))
+    kept = take(desk, make_article(2, text=TEXTS[name]))
+    assert kept.story not in (None, "")
+    with pytest.raises(DropItem, match=r"same_text as https://news\.test/story/2"):
+        take(desk, make_article(3, text=f" {TEXTS[name]} …"))
+    found = desk.state.storage.article(make_article(3).canonical_url)
+    assert found is not None
+    assert found.canonical_url == kept.canonical_url
+    assert desk.stat("duplicates/near") == 0
+
+
+def test_texts_without_words_are_one_text_of_a_site_and_no_story_of_several(desk: Desk) -> None:
+    take(desk, make_article(1, text="…"))
+    with pytest.raises(DropItem, match="same_text"):
+        take(desk, make_article(2, text="🙂"))
+    elsewhere = make_article(3, text="—", source="other.test", canonical_url="https://other.test/3")
+    assert take(desk, elsewhere).relation == "new"
+
+
+def test_short_texts_are_only_compared_word_for_word(desk: Desk) -> None:
+    words = prose(3, 24).split()
+    assert len(words) == 24
+    first = take(desk, make_article(1, text=" ".join(words)))
+    second = take(desk, make_article(2, text=" ".join([*words[:-1], "otherwise"])))
+    assert (first.relation, second.relation) == ("new", "new")
+    assert first.story != second.story
+
+
+def test_fifty_megabytes_are_cut_before_they_are_looked_at() -> None:
+    text = "страница за страницей " * 2_400_000
+    assert len(text.encode()) > 50_000_000
+    assert text_key(text) == text_key(text[:MAX_TEXT])
+    assert signature(text).shingles <= 4
+    varied = " ".join(map(str, range(MAX_TEXT)))
+    found = signature(varied)
+    assert len(found.values) == PERMUTATIONS
+    assert found.shingles <= MAX_TEXT / 6
+    assert len(numbers_in(varied)) == 1000
