@@ -24,6 +24,7 @@ from newsbot.dedup.index import NearIndex
 from newsbot.errors import ArgumentError, DataError
 from newsbot.extraction import SiteMemories
 from newsbot.frontier.base import Frontier, LeanFrontier
+from newsbot.headlines import Headlines
 from newsbot.items import Article
 from newsbot.lessons import Lessons
 from newsbot.outage import Guarded, Outage
@@ -89,6 +90,7 @@ class CrawlState:
         """False: links are followed whatever they are likely to be, for comparison."""
         self.lessons = Lessons(settings.getfloat("NEWSBOT_EXPLORE"))
         self.books = SiteBooks()
+        self.headlines = Headlines()
         self.peers: dict[str, tuple[str, ...]] = {}
         """By canonical URL, the articles whose stories are joined with its own as soon as it is stored."""
         self.memories = SiteMemories()

@@ -10,10 +10,12 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from itertools import compress
 
 from newsbot.crawlstate import MAX_HOSTS, CrawlState
 from newsbot.discovery.traps import is_pagination
 from newsbot.frontier.base import Added, Entry
+from newsbot.headlines import SAME_HEADLINE
 from newsbot.items import Kind, Link, PageRecord, Where
 from newsbot.lessons import EXPLORED, EXPLORED_PRIORITY
 from newsbot.queueing import entry_for, page_for
@@ -70,6 +72,7 @@ def judge_found(state: CrawlState, found: Found, visit: Visit | None) -> Batch:
             entry = entry_for(
                 link, rule, judgement, depth=found.depth, referrer=found.referrer, now=now, force=found.force
             )
+            entry = state.headlines.weigh(entry)
         except ValueError:
             batch.rejected["bad_url"] += 1
             continue
@@ -96,6 +99,8 @@ def _queue(state: CrawlState, batch: Batch, visit: Visit | None, *, force: bool)
         state.frontier.add(changed, force=True)
     new = sum(verdict is Added.NEW for verdict in verdicts)
     state.count("links/new", new)
+    marked = [entry.data["why"].startswith(SAME_HEADLINE) for entry in entries]
+    state.count("links/same_headline", sum(compress(marked, (one is Added.NEW for one in verdicts))))
     state.count("links/known", len(verdicts) - new)
     for entry in entries:
         if entry.kind in (Kind.FEED, Kind.SITEMAP):
