@@ -35,6 +35,7 @@ from newsbot.refill import Refill
 from newsbot.rules import RuleSet
 from newsbot.rules.schema import Rule
 from newsbot.sitebooks import SiteBooks
+from newsbot.sitehealth import SiteHealth
 from newsbot.spiders.arguments import Arguments
 from newsbot.storage.base import Storage, Stored
 from newsbot.storage.notes import Notes
@@ -86,6 +87,7 @@ class CrawlState:
         self.hub_offers: dict[str, dict[str, Any]] | None = None
         """Hubs that pages name, see :mod:`newsbot.hubs`; None: not read yet."""
         self.list_trials = ListTrials()
+        self.site_health = SiteHealth()
         self.ranked = settings.getbool("NEWSBOT_RANKING")
         """False: links are followed whatever they are likely to be, for comparison."""
         self.lessons = Lessons(settings.getfloat("NEWSBOT_EXPLORE"))
@@ -147,7 +149,7 @@ class CrawlState:
         self.frontier = cast("Frontier", self._guarded("frontier", frontier))
         self.storage = cast("Storage", self._guarded("storage", storage))
         self._local_storage = backends.is_local(storage)
-        self.lessons.storage = cast("Notes", self.storage)
+        self.lessons.storage = self.notes
         self.index = cast("NearIndex", self._guarded("index", index))
 
     def _guarded(self, name: str, part: Frontier | Storage | NearIndex) -> Guarded:
@@ -193,6 +195,11 @@ class CrawlState:
     def now(self) -> datetime:
         """The present moment, aware, in UTC."""
         return utc(self.clock())
+
+    @property
+    def notes(self) -> Notes:
+        """The storage as keeper of notes."""
+        return cast("Notes", self.storage)
 
     # --- scope
     def take_rules(self, rules: RuleSet) -> None:
@@ -272,6 +279,7 @@ class CrawlState:
         """Bring what is kept of each site, and the size of the queue, up to date."""
         self.books.write(self.storage, self.stats.get_stats())
         self.lessons.write()
+        self.site_health.write(self.notes)
         if self.outage.count:
             self.stats.set_value("newsbot/outages", self.outage.count)
         counts = self.frontier.counts()

@@ -13,6 +13,7 @@ from newsbot.aliases import record_addresses
 from newsbot.crawlstate import CrawlState
 from newsbot.intake import end_trial, queue_found
 from newsbot.items import Kind, Link, PageRecord, Where
+from newsbot.lessons import EXPLORED
 from newsbot.queueing import page_for
 from newsbot.recrawl import FixedIntervals, Never, Policy, may_retry, plan, retry_delay
 from newsbot.recrawl.pages import Ladder, NutchPages, seen_change
@@ -30,6 +31,8 @@ PAGES: Mapping[str, Policy] = {
 """What ``recrawl`` of a rule names, for articles and other pages."""
 NO_TLS = ("refused", "tls", "proxy", "connection", "timeout", "robots_unreachable")
 NO_HOME = ("dns", "http_404", "http_410")
+_OURS = ("too_young", "ours", "redirect_known", "limit")
+"""Ends of visits that say nothing of the site."""
 _JITTER = random.Random()  # noqa: S311  (spreads retries, keeps no secret)
 
 
@@ -150,10 +153,25 @@ def _next_guess(visit: Visit) -> str | None:
     return None if guess is not None and "//www.www." in guess else guess
 
 
+def _why_none(visit: Visit) -> str:
+    """Return why the page holds no article; empty if it holds one."""
+    if visit.outcome.is_article:
+        return ""
+    told = [event for event in visit.events if event.get("event") == "not_an_article"]
+    return str(told[-1].get("reason")) if told else "no_article"
+
+
 def _teach(state: CrawlState, visit: Visit) -> None:
     """Let the site's addresses be learned from what the page turned out to be."""
     told = visit.outcome.is_article
-    if told is None or visit.taught or visit.kind is not Kind.ARTICLE:
+    if visit.taught or visit.kind is not Kind.ARTICLE:
+        return
+    reason = None if told is None else _why_none(visit)
+    reason = visit.outcome.error if reason is None else reason
+    if reason is not None and reason not in _OURS and visit.data.get("why") != EXPLORED:
+        state.site_health.saw(state.notes, visit.rule.domain, reason)
+    if told is None:
+        visit.taught = True
         return
     url = canonicalize(visit.lease.entry.url, visit.rule.drop_query)
     state.lessons.fetched(visit.rule, url, article=told, why=str(visit.data.get("why")))

@@ -6,7 +6,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, cast
 
 from newsbot.backends import open_rules
 from newsbot.cli import Action, Argument, Call, NewsbotCommand, did_you_mean
@@ -20,7 +20,9 @@ from newsbot.reading import queued, stored
 from newsbot.rules import RuleSet
 from newsbot.rules.match import classify
 from newsbot.rules.schema import Rule
+from newsbot.sitehealth import alarms
 from newsbot.storage.base import ArticleFilter, RepeatedText, SiteRecord, SourceRecord, Storage
+from newsbot.storage.notes import Notes
 from newsbot.terminal import Column, when
 from newsbot.urls import canonicalize
 
@@ -84,6 +86,9 @@ def sources(call: Call) -> int:
         aside = frontier.aside(LISTED)
         number = frontier.counts()["aside"]
         repeated = storage.repeated_texts()
+        fallen = alarms(cast("Notes", storage))
+    if call.options.domain:
+        fallen = {domain: text for domain, text in fallen.items() if domain == sites[0].domain}
     if call.options.domain:
         repeated = [one for one in repeated if one.source == sites[0].domain]
         aside = [entry for entry in aside if entry.data.get("source") == sites[0].domain]
@@ -91,7 +96,7 @@ def sources(call: Call) -> int:
     if call.json:
         call.document(
             {
-                "sites": [_site_document(site, now) for site in sites],
+                "sites": [{**_site_document(site, now), "alarm": fallen.get(site.domain)} for site in sites],
                 "sources": [_source_document(one, now) for site in sites for one in site.sources],
                 "aside": [
                     {"url": entry.url, "source": entry.data.get("source"), "reason": entry.data.get(ASIDE)}
@@ -111,7 +116,8 @@ def sources(call: Call) -> int:
         call.note(
             f"{left_out} sections that were found on pages are not shown; scrapy sources DOMAIN shows them"
         )
-    for line in (*aside_lines(aside, number), *repeated_lines(repeated)):
+    alarmed = [f"{domain}: {text}" for domain, text in sorted(fallen.items())]
+    for line in (*alarmed, *aside_lines(aside, number), *repeated_lines(repeated)):
         call.note(line)
     return 0
 

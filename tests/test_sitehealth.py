@@ -1,0 +1,105 @@
+"""Sites that stop giving articles are noticed, with the likely cause."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from newsbot.sitehealth import ENOUGH, NOTE_KIND, WINDOW, Pages, SiteHealth, alarms, pages_from
+from newsbot.storage.sqlite import SqliteStorage
+from tests.commandline import Place
+from tests.crawls import World, article_html, feed_xml
+from tests.mockserver import MockServer
+
+
+def pages(*reasons: str) -> Pages:
+    found = Pages()
+    for reason in reasons:
+        found.saw(reason)
+    return found
+
+
+GOOD = ("",) * 80
+
+
+@pytest.mark.parametrize(
+    ("reason", "cause"),
+    [
+        ("http_404", "addresses changed"),
+        ("http_403", "refuses the crawler"),
+        ("robots", "robots.txt"),
+        ("timeout", "down or moved"),
+        ("no_text", "the layout changed"),
+    ],
+)
+def test_a_fall_is_told_with_its_likely_cause(reason: str, cause: str) -> None:
+    alarm = pages(*GOOD, *[reason] * WINDOW).alarm()
+    assert alarm is not None
+    assert alarm.startswith(
+        f"articles in 0% of the last {WINDOW} pages, 100% before; mostly {reason} ({WINDOW})"
+    )
+    assert cause in alarm
+
+
+@pytest.mark.parametrize(
+    "reasons",
+    [
+        (),
+        GOOD,
+        ("http_404",) * 200,  # it never was good
+        (*[""] * ENOUGH, *["http_404"] * WINDOW)[: WINDOW + ENOUGH - 1],  # too few before
+        (*GOOD, *["", "http_404"] * WINDOW),  # a third of all fell away, no cliff
+    ],
+)
+def test_no_alarm_without_a_cliff(reasons: tuple[str, ...]) -> None:
+    assert pages(*reasons).alarm() is None
+
+
+def test_it_is_over_when_articles_come_again() -> None:
+    found = pages(*GOOD, *["no_text"] * WINDOW)
+    assert found.alarm() is not None
+    for _ in range(WINDOW):
+        found.saw("")
+    assert found.alarm() is None
+
+
+@pytest.mark.parametrize(
+    "plain", [{}, {"lately": 3, "pages": 1, "articles": 1}, {"lately": [], "pages": "x"}]
+)
+def test_what_cannot_be_read_counts_as_nothing_seen(plain: dict[str, object]) -> None:
+    assert pages_from(plain) == Pages()
+
+
+def test_it_goes_on_from_crawl_to_crawl_and_stands_in_sources(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    place.data.mkdir(exist_ok=True)
+    for reasons in (GOOD, ("no_text",) * WINDOW):
+        with closing(SqliteStorage(place.data / "newsbot.db")) as storage:
+            health = SiteHealth()
+            for reason in reasons:
+                health.saw(storage, "example.org", reason)
+            health.write(storage)
+            found = alarms(storage)
+    assert list(found) == ["example.org"]
+    answer = place.run("sources", "example.org")
+    assert "example.org: articles in 0% of the last 40 pages" in answer.err
+    (site,) = place.run("sources", "example.org", "--json").json["sites"]
+    assert site["alarm"] == found["example.org"]
+    assert NOTE_KIND == "health"
+
+
+def test_a_crawl_notes_what_its_pages_were(world: World, site: MockServer) -> None:
+    host = "http://news.test"
+    urls = [f"{host}/story/{name}" for name in ("one", "short", "gone")]
+    site.page(urls[0], article_html(1))
+    site.page(urls[1], "<html><body><p>Nothing here.</p></body></html>")
+    site.page(f"{host}/rss", feed_xml(urls), headers={"Content-Type": "application/rss+xml"})
+    world.rule("news.test", f"domain: news.test\nfeeds: {host}/rss\n")
+    assert world.crawl().code == 0
+    with closing(SqliteStorage(world.data / "newsbot.db")) as storage:
+        lately = storage.notes(NOTE_KIND)["news.test"]["lately"]
+    assert sorted(lately)[:1] == [""]
+    assert "http_404" in lately
+    assert len(lately) == 3
