@@ -55,6 +55,17 @@ def test_it_writes_a_rule_that_is_then_read(place: Place) -> None:
     assert place.run("rules", "check").code == 0
     shown = place.run("rules", "show", f"{SITE}/news/fog/k9", "--json").json
     assert shown["kind"] == "article"
+    assert shown["judgement"]["accepted"]
+    assert shown["judgement"]["reason"].startswith("rule:^/news/")
+
+
+def test_showing_a_url_tells_what_was_learned(place: Place) -> None:
+    shown = place.run("rules", "show", f"{SITE}/news/fog/k9")
+    assert "a link to it in the body of a page: article, priority" in shown.out
+    assert "(likely_article)" in shown.out
+    judged = place.run("rules", "show", f"{SITE}/fog", "--json").json["judgement"]
+    assert not judged["accepted"]
+    assert judged["learned"] < 0.5
 
 
 def test_it_adds_to_a_rule_and_never_writes_over_patterns(place: Place) -> None:

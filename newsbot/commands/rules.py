@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from newsbot.backends import rules_folder
 from newsbot.cli import Action, Argument, Call, NewsbotCommand, positive
-from newsbot.errors import ArgumentError, Problem, RulesError
+from newsbot.clock import system_clock, utc
+from newsbot.errors import ArgumentError, DataUnavailable, Problem, RulesError
+from newsbot.figures import percent
+from newsbot.items import Link, Where
+from newsbot.lessons import kept, learns
+from newsbot.ranking import judge
+from newsbot.reading import stored
 from newsbot.rulemaking.commands import learn
 from newsbot.rulemaking.fresh import ARTICLES, new
 from newsbot.rulemaking.importing import from_ftr, from_news_please, from_opml
@@ -16,6 +22,7 @@ from newsbot.rules.hints import find_hints
 from newsbot.rules.load import DEFAULTS, Loaded, read_files, read_folder
 from newsbot.rules.schema import Rule
 from newsbot.rules.show import Value, duration, effective, overview, verdict
+from newsbot.storage.notes import Notes
 from newsbot.terminal import Column
 
 
@@ -173,7 +180,7 @@ def _show_all(call: Call, loaded: Loaded) -> None:
 
 def _show_url(call: Call, loaded: Loaded, url: str) -> None:
     rule = _rule_of(loaded, url, url)
-    told = verdict(loaded, url)
+    told = {**verdict(loaded, url), "judgement": _judgement(call, url, rule)}
     if call.json:
         call.document({**told, "rule": _as_json(effective(loaded, rule))})
         return
@@ -184,8 +191,33 @@ def _show_url(call: Call, loaded: Loaded, url: str) -> None:
         call.text(f"by {pattern['text']} ({pattern['file']}:{pattern['line']})")
     elif told["kind"] is not None:
         call.text("given by the rule itself")
+    judged = told["judgement"]
+    what = f"{judged['kind']}, priority {judged['priority']:g}" if judged["accepted"] else "not fetched"
+    call.text(f"a link to it in the body of a page: {what} ({judged['reason']})")
+    if judged["learned"] is not None:
+        call.text(f"learned from the site's addresses: an article with {percent(judged['learned'])}")
     call.text()
     _show_rule(call, loaded, rule)
+
+
+def _judgement(call: Call, url: str, rule: Rule) -> dict[str, Any]:
+    """Return what would become of a plain link now; ``learned`` is None where nothing was learned."""
+    learned = None
+    if learns(rule):
+        try:
+            with stored(call.settings) as storage:
+                learned = kept(cast("Notes", storage), rule.domain)[1]
+        except DataUnavailable:
+            learned = None  # nothing was crawled yet: rules can be shown all the same
+    link = Link(url=url, where=Where.BODY)
+    judged = judge(link, rule, depth=1, now=utc(system_clock()), learned=learned)
+    return {
+        "accepted": judged.accepted,
+        "kind": judged.kind.value,
+        "priority": round(judged.priority, 1),
+        "reason": judged.reason,
+        "learned": None if learned is None else learned.score(url),
+    }
 
 
 def _show_rule(call: Call, loaded: Loaded, rule: Rule) -> None:
