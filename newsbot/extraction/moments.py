@@ -165,7 +165,7 @@ def _time_confidence(tag: Times, index: int, page: Page) -> float:
 
 def from_url(url: str) -> Iterator[Moment]:
     """Yield the day that an address names, at most one."""
-    path = url.partition("?")[0]
+    path = url.partition("#")[0].partition("?")[0]
     for pattern, order, trust in _URL_FORMS:
         match = pattern.search(path)
         if match is None:
