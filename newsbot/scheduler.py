@@ -50,7 +50,8 @@ one suspect waits for another. Each time in vain doubles it, up to MAX_TAKEN: as
 MAX_TAKEN = 0.5
 
 
-def _is_about_us(record: logging.LogRecord) -> bool:
+def is_about_us(record: logging.LogRecord) -> bool:
+    """Return False for Scrapy's complaint of a scraper that was never opened."""
     return record.msg != "Scraper close failure"
 
 
@@ -97,7 +98,7 @@ class FrontierScheduler(BaseScheduler):
         except DataError as error:
             logger.error("%s", error)
             # Scrapy closes a scraper that it has not opened yet, and logs that fault of its own at length
-            logging.getLogger("scrapy.core.engine").addFilter(_is_about_us)
+            logging.getLogger("scrapy.core.engine").addFilter(is_about_us)
             raise CloseSpider("data_unavailable") from error
         self._hook()
         atexit.register(self._hand_back)  # a second Ctrl-C ends the process without close()

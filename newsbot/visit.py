@@ -18,6 +18,8 @@ from newsbot.recrawl.policy import Outcome
 from newsbot.rules.schema import Rule
 
 META_KEY = "visit"
+ASIDE_KEY = "beside"
+"""In the meta of a request without a visit, made beside the news crawl (newsbot/sidecrawl.py): its tries."""
 
 
 @dataclass(slots=True, kw_only=True)

@@ -66,6 +66,7 @@ CALLS: dict[str, Callable[[SqliteFrontier], object]] = {
     "release": lambda frontier: frontier.release("o"),
     "extend": lambda frontier: frontier.extend("o", 1),
     "set_politeness": lambda frontier: frontier.set_politeness("h", delay=1, concurrency=1),
+    "take_turn": lambda frontier: frontier.take_turn("h"),
     "back_off": lambda frontier: frontier.back_off("h", 1),
 }
 

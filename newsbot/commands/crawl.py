@@ -17,7 +17,6 @@ from newsbot.contact import introduce
 from newsbot.crawlstate import check_scope
 from newsbot.errors import ArgumentError, UserError
 from newsbot.numbers import check_numbers
-from newsbot.spiders.arguments import parse_arguments
 
 FAULT, USAGE = 1, 2
 CHATTER = {
@@ -65,7 +64,8 @@ class Command(crawl.Command):
         check_numbers(self.settings)
         names = sorted(get_spider_loader(self.settings).list())
         _check_words(args, names)
-        arguments = parse_arguments(spider_arguments, now=utc(system_clock()))
+        spider: Any = get_spider_loader(self.settings).load(args[0])
+        arguments = spider.read_arguments(spider_arguments, utc(system_clock()))
         check_scope(self.settings, backends.open_rules(self.settings), arguments)
         if not arguments.dry_run:
             backends.open_frontier(self.settings).close()

@@ -186,6 +186,13 @@ class Frontier(Protocol):
     def back_off(self, host: str, seconds: float) -> None:
         """Let the host rest: its clock does not strike before ``seconds`` from now. Never shortens."""
 
+    def take_turn(self, host: str) -> float:
+        """Take the host's next turn for a request that is not queued here; seconds until it comes.
+
+        Atomic: nobody else is given this turn, and the clock strikes again one delay after it. So what
+        asks beside the crawl shares its pace. Leases and entries stay as they are.
+        """
+
     # --- looking
     def known(self, fingerprints: Sequence[bytes]) -> dict[bytes, Known]:
         """What is known of those URLs; unknown ones are missing from the answer."""

@@ -81,6 +81,14 @@ INSERT INTO frontier_hosts (host, next_turn) VALUES (?, ?)
 ON CONFLICT (host) DO UPDATE SET next_turn = max(next_turn, excluded.next_turn)
 """
 
+_TAKE_TURN = """
+INSERT INTO frontier_hosts (host, last_turn, next_turn) VALUES (?, ?, ? + 1.0)
+ON CONFLICT (host) DO UPDATE SET
+    last_turn = max(next_turn, ?), next_turn = max(next_turn, ?) + delay
+RETURNING last_turn
+"""
+"""A host that nobody told of has a delay of one second, as in the table."""
+
 _ENTRY = """
 SELECT u.*, h.host AS host_name FROM frontier_urls u JOIN frontier_hosts h ON h.id = u.host
 WHERE u.fingerprint = ?
@@ -209,6 +217,13 @@ class SqliteFrontier:
         """Let the host rest for ``seconds`` from now. Never shortens."""
         with self._writing() as db:
             db.execute(_BACK_OFF, (host, self._clock() + seconds))
+
+    def take_turn(self, host: str) -> float:
+        """Take the host's next turn for a request that is not queued; seconds until it comes."""
+        now = self._clock()
+        with self._writing() as db:
+            (at,) = db.execute(_TAKE_TURN, (host, now, now, now, now)).fetchone()
+        return max(0.0, float(at) - now)
 
     # --- looking
     def known(self, fingerprints: Sequence[bytes]) -> dict[bytes, Known]:

@@ -13,7 +13,7 @@ from newsbot.causes import cause_of
 from newsbot.crawlstate import MAX_HOSTS, CrawlState
 from newsbot.recrawl import parse_retry_after
 from newsbot.urls import host_key
-from newsbot.visit import META_KEY, Visit
+from newsbot.visit import ASIDE_KEY, META_KEY, Visit
 
 SLOW_DOWN = (429, 503)
 HOST_FAULTS = ("timeout", "refused", "dns", "connection", "tls", "proxy")
@@ -37,7 +37,7 @@ class PolitenessMiddleware:
     def process_response(self, request: Request, response: Response) -> Response:
         """Rest the host on 429 and 503; forget earlier faults on any other answer."""
         visit: Visit | None = request.meta.get(META_KEY)
-        if visit is None:
+        if visit is None and ASIDE_KEY not in request.meta:
             return response
         host = host_key(request.url)
         if response.status not in SLOW_DOWN:
@@ -46,23 +46,26 @@ class PolitenessMiddleware:
         state = CrawlState.of(self.crawler)
         header = (response.headers.get("Retry-After") or b"").decode("latin-1")
         asked = parse_retry_after(header, state.clock())
-        visit.outcome.retry_after = None if asked is None else min(asked, MAX_RETRY_AFTER)
-        self._rest(host, visit, state)
+        asked = None if asked is None else min(asked, MAX_RETRY_AFTER)
+        if visit is not None:
+            visit.outcome.retry_after = asked
+        self._rest(host, visit, state, asked)
         return response
 
     def process_exception(self, request: Request, exception: Exception) -> None:
         """Rest the host when it could not be reached."""
         visit: Visit | None = request.meta.get(META_KEY)
-        if visit is not None and cause_of(exception) in HOST_FAULTS:
-            self._rest(host_key(request.url), visit, CrawlState.of(self.crawler))
+        if (visit is not None or ASIDE_KEY in request.meta) and cause_of(exception) in HOST_FAULTS:
+            asked = None if visit is None else visit.outcome.retry_after
+            self._rest(host_key(request.url), visit, CrawlState.of(self.crawler), asked)
 
-    def _rest(self, host: str, visit: Visit, state: CrawlState) -> None:
+    def _rest(self, host: str, visit: Visit | None, state: CrawlState, asked: float | None) -> None:
         """Rest the host that answered or failed: after a redirect not the one that was leased."""
         if len(self._faults) >= MAX_HOSTS:
             self._faults.clear()
         faults = self._faults[host] = self._faults.get(host, 0) + 1
-        asked = visit.outcome.retry_after
         pause = asked if asked is not None else min(FIRST_PAUSE * 2.0 ** min(faults - 1, 30), LONGEST_PAUSE)
         state.rest(host, pause)
         state.count("backed_off")
-        visit.note(state.clock(), "host_rests", host=host, seconds=round(pause, 1))
+        if visit is not None:
+            visit.note(state.clock(), "host_rests", host=host, seconds=round(pause, 1))

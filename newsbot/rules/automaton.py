@@ -20,9 +20,13 @@ from typing import Any
 
 MAX_STATES = 600
 MAX_REPEAT = 100
+_LONG_RANGE = 5000
+"""Characters of a range that are looked at one by one; a longer one is taken as all kinds."""
 
-OTHER = 1 << 128
-ALL = (OTHER << 1) - 1
+_WORDS, _DIGITS, _SPACES, _REST = (1 << 128 << kind for kind in range(4))
+"""The characters beyond ASCII, by kind: only expressions that are not of ``re.ASCII`` tell them apart."""
+OTHER = _WORDS | _DIGITS | _SPACES | _REST
+ALL = (1 << 132) - 1
 NEWLINE = 1 << 10
 
 
@@ -46,6 +50,18 @@ _CATEGORIES = {
     sre.CATEGORY_SPACE: _SPACE,
     sre.CATEGORY_NOT_SPACE: ALL & ~_SPACE,
 }
+
+_BEYOND = {
+    sre.CATEGORY_DIGIT: _DIGITS,
+    sre.CATEGORY_NOT_DIGIT: OTHER & ~_DIGITS,
+    sre.CATEGORY_WORD: _WORDS | _DIGITS,
+    sre.CATEGORY_NOT_WORD: _SPACES | _REST,
+    sre.CATEGORY_SPACE: _SPACES,
+    sre.CATEGORY_NOT_SPACE: OTHER & ~_SPACES,
+}
+"""What a category takes beyond ASCII."""
+_FOLDED = sum(1 << ord(char) for char in "iksIKS")
+"""Letters that ``re.IGNORECASE`` takes for one beyond ASCII: the Kelvin sign, the long s, the dotless i."""
 
 
 _REPEATS = (sre.MAX_REPEAT, sre.MIN_REPEAT, sre.POSSESSIVE_REPEAT)
@@ -83,12 +99,15 @@ class _Part:
 _NOTHING = _Part(nullable=True)
 
 
-def build(text: str) -> Automaton:
-    """Return the automaton of a valid expression. Raises :class:`Refused`."""
-    tree = sre_parse.parse(text, re.ASCII)
-    if tree.state.flags & ~(re.ASCII | re.IGNORECASE):
+def build(text: str, flags: int = re.ASCII) -> Automaton:
+    """Return the automaton of a valid expression. Raises :class:`Refused`.
+
+    ``flags`` are those that it is compiled with: of ``re.ASCII`` and ``re.IGNORECASE``.
+    """
+    tree = sre_parse.parse(text, flags)
+    if tree.state.flags & ~(flags | re.UNICODE | re.IGNORECASE):
         raise Refused("of the inline flags only (?i) is allowed")
-    builder = _Builder()
+    builder = _Builder(beyond=not flags & re.ASCII)
     part = builder.sequence(tree, ignore_case=bool(tree.state.flags & re.IGNORECASE))
     automaton = builder.automaton
     automaton.first, automaton.last = set(part.first), set(part.last)
@@ -107,8 +126,9 @@ def _begins_at_start(tree: Iterable[Any]) -> bool:
 
 
 class _Builder:
-    def __init__(self) -> None:
+    def __init__(self, *, beyond: bool) -> None:
         self.automaton = Automaton()
+        self._beyond = beyond
 
     def sequence(self, tree: Iterable[Any], *, ignore_case: bool) -> _Part:
         whole = _NOTHING
@@ -127,7 +147,8 @@ class _Builder:
 
     def _node(self, op: Any, value: Any, ignore_case: bool) -> _Part:
         if op in _LETTERS:
-            return self._state(letters_of(op, value), ignore_case)
+            letters = letters_of(op, value)
+            return self._state(_by_kind(letters, op, value) if self._beyond else letters, ignore_case)
         if op is sre.SUBPATTERN:
             return self._group(value, ignore_case)
         if op is sre.BRANCH:
@@ -152,6 +173,7 @@ class _Builder:
         if ignore_case:
             upper, lower = letters >> 65 & 0x3FFFFFF, letters >> 97 & 0x3FFFFFF
             letters |= upper << 97 | lower << 65
+            letters |= _WORDS if self._beyond and letters & _FOLDED else 0
         number = len(self.automaton.letters)
         if number >= MAX_STATES:
             raise Refused("it is too long with its repeat counts written out; make it shorter")
@@ -229,7 +251,9 @@ class _Builder:
             raise Refused(
                 "a look-ahead or look-behind with * + ? or {} inside is not allowed; use deny for that"
             )
-        _Builder().sequence(value[1], ignore_case=ignore_case)  # refuses what is not allowed in there either
+        _Builder(beyond=self._beyond).sequence(
+            value[1], ignore_case=ignore_case
+        )  # refuses what is not allowed in there either
         self.automaton.ends_freely = False
         return _NOTHING
 
@@ -278,6 +302,41 @@ def _class(items: Iterable[Any]) -> int:
         else:
             letters |= _CATEGORIES[value]
     return (ALL & ~letters) | OTHER if negated else letters
+
+
+def _by_kind(letters: int, op: Any, value: Any) -> int:
+    """Return the letters of a node with the kinds beyond ASCII that it can take in place of all."""
+    if op is sre.LITERAL and value > 127:
+        return _kind(value)
+    if op is not sre.IN or value[0][0] is sre.NEGATE:
+        return letters
+    kinds = 0
+    for item, given in value:
+        if item is sre.LITERAL:
+            kinds |= _kind(given) if given > 127 else 0
+        elif item is sre.RANGE:
+            kinds |= _kinds_between(*given)
+        else:
+            kinds |= _BEYOND[given]
+    return letters & ~OTHER | kinds
+
+
+def _kinds_between(low: int, high: int) -> int:
+    if high - low > _LONG_RANGE:
+        return OTHER if high > 127 else 0
+    kinds = 0
+    for code in range(max(low, 128), high + 1):
+        kinds |= _kind(code)
+    return kinds
+
+
+def _kind(code: int) -> int:
+    char = chr(code)
+    if char.isdecimal():
+        return _DIGITS
+    if char.isalnum():
+        return _WORDS
+    return _SPACES if char.isspace() else _REST
 
 
 _LETTERS: dict[Any, Callable[[Any], int]] = {

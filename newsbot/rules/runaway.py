@@ -9,6 +9,7 @@ with the power d of the length if d loops in a row can each hand a text on to th
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from newsbot.rules.automaton import ALL, Automaton, Refused, build
@@ -30,9 +31,12 @@ _OPTIONAL = "too many optional parts and alternatives that can share a text; spl
 _TOO_COMPLEX = "too complicated to be checked; split it into several patterns"
 
 
-def refuse_runaway(text: str) -> None:
-    """Raise :class:`Refused` when the (valid) expression can run away; the text says what to write."""
-    automaton = build(text)
+def refuse_runaway(text: str, flags: int = re.ASCII) -> None:
+    """Raise :class:`Refused` when the (valid) expression can run away; the text says what to write.
+
+    ``flags`` are those that it is compiled with (:func:`newsbot.rules.automaton.build`).
+    """
+    automaton = build(text, flags)
     if automaton.nested:
         raise Refused(_NESTED)
     if automaton.ways > MAX_WAYS:

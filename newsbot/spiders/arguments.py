@@ -73,23 +73,21 @@ SCRAPYD_JOB = "_job"
 
 def parse_arguments(given: Mapping[str, Any], *, now: datetime) -> Arguments:
     """Return checked arguments from what Scrapy hands over as strings; ``now`` dates ages in ``since``."""
-    given = {name: value for name, value in given.items() if name != SCRAPYD_JOB}
-    for name in given:
-        if name not in HELP:
-            close = difflib.get_close_matches(name, HELP, n=1)
-            hint = f"; did you mean '{close[0]}'?" if close else ""
-            raise ArgumentError(f"unknown argument '{name}'{hint} (allowed: {', '.join(HELP)})")
-    values = {name: str(value).strip() for name, value in given.items() if value is not None}
-    urls = [*_words(values.get("url")), *_words(values.get("urls")), *_urls_file(values.get("urls_file"))]
+    values = given_values(given, HELP)
+    urls = [
+        *words(values.get("url")),
+        *words(values.get("urls")),
+        *lines_of("urls_file", values.get("urls_file")),
+    ]
     arguments = Arguments(
-        sites=tuple(word.lower() for word in _words(values.get("sites"))),
-        urls=tuple(_address("url", url) for url in urls),
-        feeds=tuple(_address("feeds", url) for url in _feeds(values.get("feeds"))),
+        sites=tuple(word.lower() for word in words(values.get("sites"))),
+        urls=tuple(address("url", url) for url in urls),
+        feeds=tuple(address("feeds", url) for url in _feeds(values.get("feeds"))),
         follow=_follow(values.get("follow")),
         since=_moment("since", values.get("since"), now),
         until=_moment("until", values.get("until"), now),
-        max_articles=_count("max_articles", values.get("max_articles")),
-        max_articles_per_site=_count("max_articles_per_site", values.get("max_articles_per_site")),
+        max_articles=count("max_articles", values.get("max_articles")),
+        max_articles_per_site=count("max_articles_per_site", values.get("max_articles_per_site")),
         mode=_mode(values.get("mode")),
         dry_run=_flag("dry_run", values.get("dry_run")),
     )
@@ -100,15 +98,28 @@ def parse_arguments(given: Mapping[str, Any], *, now: datetime) -> Arguments:
     return arguments
 
 
+def given_values(given: Mapping[str, Any], known: Mapping[str, str]) -> dict[str, str]:
+    """Return what was given, as text. Raises :class:`ArgumentError` for a name that is not ``known``."""
+    given = {name: value for name, value in given.items() if name != SCRAPYD_JOB}
+    for name in given:
+        if name not in known:
+            close = difflib.get_close_matches(name, known, n=1)
+            hint = f"; did you mean '{close[0]}'?" if close else ""
+            raise ArgumentError(f"unknown argument '{name}'{hint} (allowed: {', '.join(known)})")
+    return {name: str(value).strip() for name, value in given.items() if value is not None}
+
+
 def _wrong(name: str, value: str) -> ArgumentError:
     return ArgumentError(f"{name}={value}: not understood; {name} is {HELP[name]}")
 
 
-def _words(text: str | None) -> list[str]:
+def words(text: str | None) -> list[str]:
+    """Return the words of a list, separated by commas or blanks."""
     return (text or "").replace(",", " ").split()
 
 
-def _address(name: str, given: str) -> str:
+def address(name: str, given: str) -> str:
+    """Return an absolute address. Raises :class:`ArgumentError`, which speaks of the argument ``name``."""
     url = given
     if "://" not in given:
         if "." not in given.partition("/")[0]:
@@ -140,8 +151,9 @@ def _lines(text: str) -> list[str]:
     return [line for line in lines if line and not line.startswith("#")]
 
 
-def _urls_file(file: str | None) -> list[str]:
-    return _lines(_read("urls_file", file)) if file else []
+def lines_of(name: str, file: str | None) -> list[str]:
+    """Return the lines of the file that argument ``name`` gives, without blank ones and # comments."""
+    return _lines(_read(name, file)) if file else []
 
 
 def _feeds(value: str | None) -> list[str]:
@@ -150,7 +162,7 @@ def _feeds(value: str | None) -> list[str]:
     if "://" in value or not Path(value).expanduser().is_file():
         if _looks_like_a_file(value):
             _read("feeds", value)  # it is not there: say so
-        return _words(value)
+        return words(value)
     text = _read("feeds", value)
     return _opml(value, text) if "<opml" in text[:2000].lower() else _lines(text)
 
@@ -176,10 +188,10 @@ def _opml(file: str, text: str) -> list[str]:
 def _follow(value: str | None) -> tuple[Follow, ...] | None:
     if not value:
         return None
-    words = _words(value)
-    if any(word not in FOLLOW for word in words):
+    chosen = words(value)
+    if any(word not in FOLLOW for word in chosen):
         raise _wrong("follow", value)
-    return tuple(word for word in FOLLOW if word in words)
+    return tuple(word for word in FOLLOW if word in chosen)
 
 
 def _moment(name: str, value: str | None, now: datetime) -> datetime | None:
@@ -202,11 +214,12 @@ def _fail() -> datetime:
     raise ValueError("a bare number is neither a date nor an age")
 
 
-def _count(name: str, value: str | None) -> int | None:
+def count(name: str, value: str | None, known: Mapping[str, str] = HELP) -> int | None:
+    """Return a whole number from 1, None for nothing. Raises :class:`ArgumentError`."""
     if not value:
         return None
     if not value.isascii() or not value.isdigit() or int(value) == 0:
-        raise ArgumentError(f"{name}={value}: a whole number from 1 is meant ({HELP[name]})")
+        raise ArgumentError(f"{name}={value}: a whole number from 1 is meant ({known[name]})")
     return int(value)
 
 

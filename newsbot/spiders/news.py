@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
+from datetime import datetime
 from typing import Any
 
 from scrapy import Request, Spider
@@ -16,7 +17,7 @@ from newsbot.clock import system_clock, utc
 from newsbot.crawlstate import CrawlState
 from newsbot.errors import DataError
 from newsbot.items import Article
-from newsbot.spiders.arguments import parse_arguments
+from newsbot.spiders.arguments import Arguments, parse_arguments
 from newsbot.spiders.paging import whole
 from newsbot.spiders.reading import read_response
 from newsbot.spiders.sources import sources
@@ -37,6 +38,11 @@ class NewsSpider(Spider):
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> NewsSpider:
         """Make the spider as Scrapy does."""
         return super().from_crawler(crawler, *args, **kwargs)
+
+    @staticmethod
+    def read_arguments(given: Mapping[str, Any], now: datetime) -> Arguments:
+        """Return the arguments of a crawl. Raises ``ArgumentError`` if any is wrong."""
+        return parse_arguments(given, now=now)
 
     @property
     def crawl_state(self) -> CrawlState:

@@ -354,6 +354,28 @@ def test_a_host_at_rest_gives_nothing_and_its_rest_is_never_shortened(
     assert names(lease(frontier, clock)) == ["a"]
 
 
+def test_a_turn_taken_beside_the_queue_is_nobody_elses(frontier: Frontier, clock: FakeClock) -> None:
+    frontier.set_politeness("a.example", delay=10.0, concurrency=9)
+    frontier.add([make_entry(str(n)) for n in range(3)])
+    assert len(lease(frontier, clock)) == 1
+    assert frontier.take_turn("a.example") == pytest.approx(10)
+    assert frontier.take_turn("a.example") == pytest.approx(20)
+    clock.advance(29.9)
+    assert lease(frontier, clock) == []
+    clock.advance(0.2)
+    assert len(lease(frontier, clock)) == 1
+    assert frontier.counts()["leased"] == 2
+
+
+def test_a_turn_of_a_host_at_rest_or_unknown(frontier: Frontier, clock: FakeClock) -> None:
+    frontier.back_off("a.example", 30)
+    assert frontier.take_turn("a.example") == pytest.approx(30)
+    assert frontier.take_turn("new.example") == 0
+    assert frontier.take_turn("new.example") == pytest.approx(1)
+    clock.advance(5)
+    assert frontier.take_turn("new.example") == 0
+
+
 def test_a_longer_delay_holds_from_the_last_turn_on(frontier: Frontier, clock: FakeClock) -> None:
     frontier.set_politeness("a.example", delay=1.0, concurrency=9)
     frontier.add([make_entry(str(n)) for n in range(3)])

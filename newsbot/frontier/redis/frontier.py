@@ -224,6 +224,10 @@ class RedisFrontier:
         """Let the host rest for ``seconds`` from now. Never shortens."""
         self._scripts.back_off(host, seconds)
 
+    def take_turn(self, host: str) -> float:
+        """Take the host's next turn for a request that is not queued; seconds until it comes."""
+        return self._scripts.take_turn(host)
+
     # --- looking
     def known(self, fingerprints: Sequence[bytes]) -> dict[bytes, Known]:
         """What is known of those URLs; unknown ones are missing from the answer."""

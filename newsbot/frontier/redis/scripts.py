@@ -114,6 +114,10 @@ class Scripts:
         """Let a host rest."""
         self._run("back_off", host, seconds)
 
+    def take_turn(self, host: str) -> float:
+        """Seconds until the turn that is taken."""
+        return float(self._run("take_turn", host))
+
     # --- looking
     def known(self, fingerprints: Sequence[bytes]) -> list[bytes]:
         """State, last fetch and next due time of each."""

@@ -1,0 +1,79 @@
+"""What a reader sees of a page: its text without scripts, styles, and what the markup hides.
+
+One line for each block (paragraph, cell, heading), blanks as browsers show them. Style sheets are not
+read: what they alone hide counts as visible.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from lxml import etree
+from lxml.html import HtmlElement
+
+MAX_TEXT = 1_000_000
+"""Characters of one page that are kept."""
+
+_UNSEEN = frozenset((
+    "head", "title", "script", "style", "template", "noscript", "iframe", "object", "svg", "math", "datalist",
+    "meta", "link", "param", "source", "track", "audio", "video", "canvas",
+))  # fmt: skip
+_IN_LINE = frozenset((
+    "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "button", "cite", "code", "data", "del", "dfn", "em",
+    "font", "i", "input", "ins", "kbd", "label", "mark", "meter", "nobr", "output", "q", "rp", "rt", "ruby",
+    "s", "samp", "select", "small", "span", "strike", "strong", "sub", "sup", "time", "tt", "u", "var", "wbr",
+))  # fmt: skip
+_HIDING = re.compile(
+    r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse))\b", re.IGNORECASE
+)
+_BLANK = re.compile(r"\s+")
+_NO_WIDTH = dict.fromkeys((0xAD, 0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF))
+
+
+def visible_text(tree: HtmlElement) -> str:
+    """Return the visible text of a page, at most :data:`MAX_TEXT` characters. Leaves the tree as it is."""
+    return "\n".join(_lines("".join(_pieces(tree))))[:MAX_TEXT]
+
+
+def plain_lines(text: str) -> str:
+    """Return a text that is no markup as :func:`visible_text` would."""
+    return "\n".join(_lines(text.replace("\r", "\n")))[:MAX_TEXT]
+
+
+def smooth(text: str) -> str:
+    """Return a text with the blanks that visible text has: one at a time, none without width."""
+    return _BLANK.sub(" ", text.translate(_NO_WIDTH)).strip()
+
+
+def _lines(text: str) -> Iterator[str]:
+    yield from filter(None, map(smooth, text.split("\n")))
+
+
+def _pieces(tree: HtmlElement) -> Iterator[str]:
+    """Yield the text in order, a line break wherever a block begins or ends."""
+    walk = etree.iterwalk(tree, events=("start", "end"))
+    hidden: etree._Element | None = None
+    for event, element in walk:
+        block = element.tag not in _IN_LINE
+        if event == "start" and hidden is None:
+            if _is_hidden(element):
+                hidden = element
+                walk.skip_subtree()
+                continue
+            if block:
+                yield "\n"
+            yield _BLANK.sub(" ", element.text or "")
+        elif event == "end":
+            if hidden is element:
+                hidden = None
+            elif block:
+                yield "\n"
+            if element is not tree:
+                yield _BLANK.sub(" ", element.tail or "")
+
+
+def _is_hidden(element: etree._Element) -> bool:
+    if not isinstance(element.tag, str) or element.tag in _UNSEEN or "hidden" in element.attrib:
+        return True
+    return "style" in element.attrib and _HIDING.search(str(element.attrib["style"])) is not None

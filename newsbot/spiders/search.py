@@ -1,0 +1,179 @@
+"""``scrapy crawl search``: finds texts on the pages of sites, and keeps where each of them stands."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Iterator, Mapping
+from datetime import datetime
+from typing import Any, cast
+
+from lxml.html import HtmlElement
+from scrapy import Request, Spider
+from scrapy.http import Response
+from twisted.python.failure import Failure
+from w3lib.encoding import http_content_type_encoding
+
+from newsbot import sidecrawl
+from newsbot.causes import cause_of, cause_of_status
+from newsbot.crawlstate import CrawlState
+from newsbot.discovery.sections import find_links
+from newsbot.errors import NotAnArticle
+from newsbot.extraction import parse_html
+from newsbot.extraction.charset import decode
+from newsbot.extraction.visible import plain_lines, visible_text
+from newsbot.finding import Places, Wanted
+from newsbot.recrawl import may_retry
+from newsbot.rules.match import classify
+from newsbot.rules.schema import Rule
+from newsbot.spiders.arguments import Arguments
+from newsbot.spiders.searching import parse_searching
+from newsbot.storage.results import SearchResult, SearchResults
+from newsbot.urls import canonicalize
+from newsbot.visit import ASIDE_KEY
+
+logger = logging.getLogger(__name__)
+
+DEPTH = "depth_from_start"
+
+
+class SearchSpider(Spider):
+    """The arguments are in :mod:`newsbot.spiders.searching`; wrong ones raise ``ArgumentError``."""
+
+    name = "search"
+    custom_settings = sidecrawl.SETTINGS
+
+    def __init__(self, name: str | None = None, **arguments: Any) -> None:
+        super().__init__(name)
+        self.search = parse_searching(arguments)
+        self.arguments = self.search.scope
+        self.max_pages = self.search.max_pages
+        self.counted = {"pages": 0, "found_on": 0, "hits": 0, "errors": 0}
+
+    @staticmethod
+    def read_arguments(given: Mapping[str, Any], _now: datetime) -> Arguments:
+        """Return the arguments that all spiders share. Raises ``ArgumentError`` if any is wrong."""
+        return parse_searching(given).scope
+
+    @property
+    def state(self) -> CrawlState:
+        """The crawl's shared state."""
+        return CrawlState.of(self.crawler)
+
+    async def start(self) -> AsyncIterator[Any]:
+        """Yield the places to begin with, then all pages of the sites that are known."""
+        state = self.state
+        domains = {rule.domain: rule for rule in state.selected_rules()}
+        for rule in domains.values():
+            if self.search.follow == "links":
+                for url in (rule.seeds + rule.sections) or (
+                    f"https://{rule.domain}/",
+                    f"http://{rule.domain}/",
+                ):
+                    yield self._request(url, rule)
+        for url in self.arguments.urls:
+            rule = state.rule_for(url)
+            domains.setdefault(rule.domain, rule)
+            yield self._request(url, rule)
+        for domain, rule in domains.items():
+            for page in state.storage.iter_pages(source=domain):
+                if page.kind not in ("feed", "sitemap") and page.state != "gone":
+                    yield self._request(page.url, rule)
+
+    def _request(self, url: str, rule: Rule, depth: int = 0) -> Request:
+        return Request(
+            url,
+            callback=self.parse,
+            errback=self.failed,
+            cb_kwargs={"rule": rule},
+            meta={DEPTH: depth},
+            dont_filter=True,
+        )
+
+    async def parse(self, response: Response, rule: Rule, **kwargs: Any) -> AsyncIterator[Any]:
+        """Read one page: keep what is found, go on to its links."""
+        if response.status >= 300:
+            for again in self._again(response.request, cause_of_status(response.status)):
+                yield again
+            return
+        content_type = (response.headers.get("Content-Type") or b"").decode("latin-1")
+        tree, text = _read(response, content_type)
+        if text is None:
+            self.state.count("search/no_text")
+            return
+        found, whole = self.search.finder.find(text)
+        if not whole:
+            self.state.count("search/cut_short")
+            logger.warning("search: expressions took too long, the end was not searched url=%s", response.url)
+        await self._keep(response, rule, found)
+        if tree is not None and self.search.follow == "links":
+            for request in self._links(tree, response, rule):
+                yield request
+
+    async def _keep(self, response: Response, rule: Rule, found: Mapping[Wanted, Places]) -> None:
+        state = self.state
+        results = [
+            SearchResult(
+                search=self.search.name,
+                text=wanted.text,
+                regex=wanted.regex,
+                url=canonicalize(response.url, rule.drop_query),
+                source=rule.domain,
+                looked_at=state.clock(),
+                positions=places.positions,
+                hits=places.hits,
+            )
+            for wanted, places in found.items()
+        ]
+        await state.outage.patiently(cast("SearchResults", state.storage).save_results, results)
+        hits = sum(places.hits for places in found.values())
+        for name, amount in (("pages", 1), ("found_on", bool(hits)), ("hits", hits)):
+            self.counted[name] += amount
+            state.count(f"search/{name}", amount)
+
+    def _links(self, tree: HtmlElement, response: Response, rule: Rule) -> Iterator[Request]:
+        depth = response.meta[DEPTH] + 1
+        if depth > rule.max_depth:
+            return
+        for link in find_links(tree, response.url):
+            try:
+                canonical = canonicalize(link.url, rule.drop_query)
+            except ValueError:
+                continue
+            if self.state.rule_for(link.url).domain == rule.domain and not classify(rule, canonical).denied:
+                yield self._request(link.url, rule, depth)
+
+    def failed(self, failure: Failure) -> Iterator[Request]:
+        """Count why there was no answer; what may pass is tried again."""
+        request: Request = failure.request  # type: ignore[attr-defined]  # Scrapy sets it
+        assert failure.value is not None
+        yield from self._again(request, cause_of(failure.value))
+
+    def _again(self, request: Request | None, cause: str) -> Iterator[Request]:
+        tries = 1 if request is None else int(request.meta[ASIDE_KEY]) + 1
+        if request is not None and tries < 3 and may_retry(cause, tries):
+            yield request.replace(meta={**request.meta, ASIDE_KEY: tries})
+            return
+        self.counted["errors"] += 1
+        self.state.count(f"errors/{cause}")
+
+    def closed(self, reason: str) -> None:
+        """Say what was found, and how to read it."""
+        said = " ".join(f"{name}={amount}" for name, amount in self.counted.items())
+        logger.info(
+            "search ended reason=%s %s; see: scrapy searches show '%s'", reason, said, self.search.name
+        )
+
+
+def _read(response: Response, content_type: str) -> tuple[HtmlElement | None, str | None]:
+    """Return the page as a tree and as its visible text; None for what it has not."""
+    charset = http_content_type_encoding(content_type)
+    kind = content_type.partition(";")[0].strip().lower()
+    if kind == "text/plain":
+        return None, plain_lines(decode(response.body, charset))
+    if kind and "html" not in kind:
+        return None, None
+    try:
+        tree = parse_html(response.body, charset)
+    except NotAnArticle:  # empty, or a picture that says it is a page
+        return None, None
+    return tree, visible_text(tree)

@@ -1,0 +1,183 @@
+"""Whole searches over a local web: what is found where, beside a news crawl, once and politely."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from newsbot.storage.results import SearchResult
+from tests.crawls import ROOT, Crawl, World, article_html, feed_xml
+from tests.mockserver import MockServer
+
+HOST = "http://news.test"
+
+
+class Searches(World):
+    """A world whose crawls are searches."""
+
+    def command(self, *arguments: str) -> list[str]:
+        return ["search" if word == "news" else word for word in super().command(*arguments)]
+
+    def results(self, name: str) -> dict[tuple[str, str], SearchResult]:
+        with self.storage() as storage:
+            return {(one.text, one.url.removeprefix(HOST)): one for one in storage.results(name)}
+
+    def run(self, *words: str) -> subprocess.CompletedProcess[str]:
+        command = [*super().command()[:-2], *words]
+        return subprocess.run(
+            command, cwd=ROOT, env=self.environment(), capture_output=True, text=True, check=False
+        )
+
+
+@pytest.fixture
+def searches(world: World, site: MockServer) -> Searches:
+    site.page(
+        f"{HOST}/",
+        "<title>Bridge</title><script>var a = 'bridge'</script>"
+        "<nav><a href='/a'>a</a> <a href='/b'>b</a></nav>"
+        "<p hidden>bridge</p><p>Nothing of it</p><a href='http://other.test/'>bridge elsewhere</a>"
+        "<a href='/secret/x'>s</a><a href='/closed'>c</a>",
+    )
+    site.page(
+        f"{HOST}/a", "<p>One.</p><p>The old <b>brid</b>ge and the new bridge</p><a href='/deep'>deep</a>"
+    )
+    site.page(f"{HOST}/b", "<p>Погибли 12 человек у моста</p>")
+    site.page(f"{HOST}/deep", "<p>The town&nbsp;hall</p>")
+    site.page(f"{HOST}/closed", "<p>bridge</p>")
+    site.page(f"{HOST}/secret/x", "<p>bridge</p>")
+    site.page("http://other.test/", "<p>bridge</p>")
+    site.robots("User-agent: *\nDisallow: /closed\n", host="news.test")
+    world.rule("news.test", f"domain: news.test\nseeds: [{HOST}/]\ndeny: [^/secret/]\n")
+    return Searches(world.folder, site)
+
+
+def find(searches: Searches, **arguments: str) -> Crawl:
+    given = [word for name, value in arguments.items() for word in ("-a", f"{name}={value}")]
+    crawl = searches.crawl(*given)
+    assert crawl.code == 0, crawl.err
+    assert "Traceback" not in crawl.err, crawl.err
+    return crawl
+
+
+def test_texts_and_expressions_are_found_in_visible_text_with_place_and_context(
+    searches: Searches, site: MockServer
+) -> None:
+    crawl = find(
+        searches, sites="news.test", text="bridge|Town hall|old bridge", regex=r"\d+ \w+ у", search="s"
+    )
+    found = searches.results("s")
+    assert found, crawl.err
+    assert {key: one.hits for key, one in found.items()} == {
+        ("bridge", "/"): 1,  # the visible words of a link; not title, script, hidden
+        ("bridge", "/a"): 2,
+        ("old bridge", "/a"): 1,
+        ("Town hall", "/deep"): 1,
+        (r"\d+ \w+ у", "/b"): 1,
+    }
+    first, second = found["bridge", "/a"].positions
+    assert (first.line, first.start, first.end, first.found) == (2, 13, 19, "bridge")
+    assert (first.before, first.after) == ("One. The old ", " and the new bridge deep")
+    assert second.before.endswith("and the new ")
+    assert found[r"\d+ \w+ у", "/b"].positions[0].found == "12 человек у"
+    assert sorted(site.seen("news.test")) == ["/", "/a", "/b", "/deep", "/robots.txt"]
+    assert site.seen("other.test") == []
+    assert (crawl.stat("search/pages"), crawl.stat("search/hits")) == (4, 6)
+    assert "scrapy searches show 's'" in crawl.err
+
+
+def test_a_page_that_lost_its_text_loses_its_result(searches: Searches, site: MockServer) -> None:
+    find(searches, sites="news.test", text="town hall")
+    assert list(searches.results("town hall")) == [("town hall", "/deep")]
+    site.page(f"{HOST}/deep", "<p>gone</p>")
+    find(searches, sites="news.test", text="town hall")
+    assert searches.results("town hall") == {}
+
+
+def test_known_pages_are_searched_and_the_news_crawls_plans_stay(
+    searches: Searches, world: World, site: MockServer
+) -> None:
+    urls = [f"{HOST}/story/{n}" for n in range(3)]
+    for n, url in enumerate(urls):
+        site.page(url, article_html(n))
+    site.page(f"{HOST}/feed.xml", feed_xml(urls), headers={"Content-Type": "application/rss+xml"})
+    world.rule("news.test", f"domain: news.test\nfeeds: {HOST}/feed.xml\n")
+    assert world.crawl().code == 0
+    before = {url: world.page(url) for url in urls}
+    assert all(page is not None and page.next_due for page in before.values())
+    asked = len(site.log)
+    find(searches, sites="news.test", text="water rose again", follow="known", search="water")
+    assert sorted(path for _, path in searches.results("water")) == ["/story/0", "/story/1", "/story/2"]
+    assert {record.path for record in site.log[asked:]} == {"/robots.txt", *(f"/story/{n}" for n in range(3))}
+    assert {url: world.page(url) for url in urls} == before
+    assert len(world.articles()) == 3
+
+
+def test_what_fails_for_a_moment_is_asked_again_and_redirects_lead_on(
+    searches: Searches, site: MockServer
+) -> None:
+    site.page(
+        f"{HOST}/",
+        "<a href='/status/500?times=1'>a</a><a href='/redirect?to=/a'>b</a><a href='/redirect-loop'>c</a>"
+        "<a href='/redirect?to=http://other.test/'>d</a><a href='/binary-as-html'>e</a><a href='/404'>f</a>",
+    )
+    crawl = find(searches, sites="news.test", text="fine|bridge", search="r")
+    assert set(searches.results("r")) == {("fine", "/status/500?times=1"), ("bridge", "/a")}
+    assert crawl.stat("errors/http_404") == 1
+    assert site.seen("other.test") == []
+
+
+def test_no_more_pages_are_asked_than_allowed(searches: Searches, site: MockServer) -> None:
+    find(searches, sites="news.test", text="bridge", max_pages="2")
+    assert len([path for path in site.seen("news.test") if path != "/robots.txt"]) == 2
+
+
+def test_requests_keep_the_hosts_delay_and_leave_every_other_turn(
+    searches: Searches, site: MockServer
+) -> None:
+    searches.rule("news.test", f"domain: news.test\nseeds: [{HOST}/]\ndelay: 0.2\ndeny: [^/secret/]\n")
+    find(searches, sites="news.test", text="bridge")
+    times = [record.at for record in site.log if record.path != "/robots.txt"]
+    assert len(times) == 4
+    assert min(b - a for a, b in pairwise(times)) >= 0.19
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({}, "say what to find"),
+        ({"text": "a||b"}, "an empty text"),
+        ({"regex": "(a+)+b"}, "this can take for ever"),
+        ({"regex": "a*"}, "matches nothing at all"),
+        ({"regex": "("}, "bad pattern"),
+        ({"text": "a", "sites": "nowhere.test"}, "no rule for it"),
+        ({"txt": "a"}, "did you mean 'text'?"),
+        ({"text": "a", "follow": "all"}, "follow is links"),
+        ({"text": "a", "max_pages": "0"}, "whole number from 1"),
+    ],
+)
+def test_what_cannot_be_searched_for_is_said_in_one_line(
+    searches: Searches, arguments: dict[str, str], said: str
+) -> None:
+    crawl = searches.crawl(*[word for name, value in arguments.items() for word in ("-a", f"{name}={value}")])
+    assert crawl.code == 2
+    assert said in crawl.err
+    assert len(crawl.err.splitlines()) == 1
+
+
+def test_searches_are_listed_shown_and_forgotten(searches: Searches) -> None:
+    find(searches, sites="news.test", text="bridge|town hall", search="s")
+    listed: list[dict[str, Any]] = json.loads(searches.run("searches", "list", "--json").stdout)
+    assert [(one["search"], one["pages"], one["hits"]) for one in listed] == [("s", 3, 4)]
+    assert "s" in searches.run("searches", "list").stdout
+    shown = searches.run("searches", "show", "s", "--text", "town hall")
+    assert "The [town hall]" in shown.stdout
+    assert "bridge" not in shown.stdout
+    rows = [json.loads(line) for line in searches.run("searches", "show", "s", "--json").stdout.splitlines()]
+    assert {row["url"] for row in rows} == {f"{HOST}/", f"{HOST}/a", f"{HOST}/deep"}
+    assert searches.run("searches", "show", "no").returncode == 1
+    assert searches.run("searches", "forget", "s").returncode == 0
+    assert json.loads(searches.run("searches", "list", "--json").stdout) == []

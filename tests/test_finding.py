@@ -1,0 +1,122 @@
+"""Many texts in one pass: what naive searching finds is found, in bounded time."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from newsbot.extraction.parse import parse_html
+from newsbot.extraction.visible import smooth, visible_text
+from newsbot.finding import MAX_TEXTS, WINDOW, Finder, Wanted
+from newsbot.storage.results import MAX_POSITIONS
+
+LETTERS = st.text(alphabet="abAB .я", min_size=1, max_size=6).filter(lambda text: bool(text.strip()))
+
+
+def places(finder: Finder, text: str, wanted: Wanted) -> list[int]:
+    return [one.start for one in finder.find(text)[0][wanted].positions]
+
+
+@given(st.lists(LETTERS, min_size=1, max_size=8), st.text(alphabet="abAB .я\n", max_size=80))
+def test_one_pass_finds_what_a_search_for_each_text_finds(texts: list[str], page: str) -> None:
+    finder = Finder([Wanted(text) for text in texts])
+    for text in texts:
+        low, page_low = smooth(text).lower(), page.lower()
+        expected = [at for at in range(len(page)) if page_low.startswith(low, at)]
+        assert places(finder, page, Wanted(text)) == expected
+
+
+def test_case_is_one_in_every_alphabet_and_positions_stay() -> None:
+    finder = Finder([Wanted("МОСТ"), Wanted("straße"), Wanted("ſee"), Wanted("İ")])
+    text = "İ Мост, STRAßE, see"
+    assert [places(finder, text, one) for one in finder.wanted] == [[2], [8], [16], [0]]
+
+
+def test_hits_are_counted_beyond_the_positions_that_are_kept() -> None:
+    found, _ = Finder([Wanted("a")]).find("a" * (MAX_POSITIONS + 5))
+    assert found[Wanted("a")].hits == MAX_POSITIONS + 5
+    assert len(found[Wanted("a")].positions) == MAX_POSITIONS
+
+
+def test_an_expression_finds_each_hit_in_a_long_line_once() -> None:
+    line = "".join(f"n{number:05} " for number in range(2 * WINDOW))
+    wanted = Wanted(r"n\d+", regex=True)
+    found, whole = Finder([wanted]).find(f"first\n{line}")
+    assert whole
+    assert found[wanted].hits == 2 * WINDOW
+    assert {one.line for one in found[wanted].positions} == {2}
+    assert [one.start for one in found[wanted].positions[:3]] == [6, 13, 20]
+
+
+def test_expressions_end_when_their_time_is_over() -> None:
+    now = iter(range(100))
+    finder = Finder([Wanted("x+", regex=True)], clock=lambda: float(next(now)))
+    found, whole = finder.find("x\nx\nx\nx")
+    assert not whole
+    assert found[Wanted("x+", regex=True)].hits < 4
+
+
+@pytest.mark.parametrize(
+    "regex",
+    [r"(?:\wа|[а-я]а)+!", r"(?:\dx|٣x)+!", r"(?:kx|Kx)+!", r"(?:\sx|\u00a0x)+!", r"(?:ax|Ax)+!", ".*.*.*x"],
+)
+def test_expressions_that_run_away_only_beyond_ascii_or_without_case_are_refused(regex: str) -> None:
+    re.compile(regex)
+    with pytest.raises(ValueError, match="bad pattern"):
+        Finder([Wanted(regex, regex=True)])
+
+
+@pytest.mark.parametrize(
+    ("regex", "text"),
+    [
+        (r"[а-я]+\s\d+", "Погибли 12"),
+        (r"\d+ (погибших|раненых)", "12 раненых"),
+        (r"\bмост\w*", "Мостовая"),
+        (r"[A-Z][a-z]+ [A-Z][a-z]+", "John Smith"),
+    ],
+)
+def test_ordinary_expressions_are_taken(regex: str, text: str) -> None:
+    wanted = Wanted(regex, regex=True)
+    assert [one.found for one in Finder([wanted]).find(f"- {text} -")[0][wanted].positions] == [text]
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        [Wanted(" \u200b")],
+        [Wanted("x" * 201)],
+        [Wanted(str(number)) for number in range(MAX_TEXTS + 1)],
+        [Wanted("(?<=a)?", regex=True)],
+        [Wanted("(", regex=True)],
+    ],
+)
+def test_what_cannot_be_searched_for_is_refused(wanted: list[Wanted]) -> None:
+    with pytest.raises(ValueError, match=r"empty|characters|too many|pattern"):
+        Finder(wanted)
+
+
+def test_texts_that_all_begin_with_one_another_are_found_or_refused() -> None:
+    texts = [Wanted("a" * length) for length in range(1, 101)]
+    found, _ = Finder(texts).find("a" * 100)
+    assert [found[one].hits for one in texts] == list(range(100, 0, -1))
+
+
+@pytest.mark.parametrize(
+    ("html", "text"),
+    [
+        ("<p>a<b>b</b>c</p><p>d", "abc\nd"),
+        ("<title>t</title><p>a<script>x</script><style>y</style><template>z</template>b", "ab"),
+        ("<div hidden>x</div><p style='COLOR:red;display : none'>y</p>z", "z"),
+        ("<div style='visibility:hidden'><p>x</p></div>a", "a"),
+        ("a<!-- x -->b<br>c", "ab\nc"),
+        ("<pre>a\n  b</pre>", "a b"),
+        ("so&shy;ft a&nbsp;&nbsp;b", "soft a b"),
+        ("<table><tr><td>a<td>b</table><ul><li>c<li>d</ul>", "a\nb\nc\nd"),
+        ("<noscript>x</noscript><svg><text>y</text></svg><span style='display:inline'>a</span>", "a"),
+    ],
+)
+def test_visible_text_is_what_a_reader_sees(html: str, text: str) -> None:
+    assert visible_text(parse_html(f"<body>{html}".encode(), "utf-8")) == text
