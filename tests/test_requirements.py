@@ -18,10 +18,20 @@ REASONS = re.findall(
 
 
 def named(file: str) -> dict[str, str]:
-    """Return the requirements of a file: name in lower case with dashes, and what follows it."""
-    lines = (ROOT / file).read_text(encoding="utf-8").splitlines()
+    """Return the requirements of a file: name in lower case with dashes, and what follows it.
+
+    Those of the files that it names with ``-r`` belong to it.
+    """
+    path = ROOT / file
+    lines = path.read_text(encoding="utf-8").splitlines()
+    others = [
+        str((path.parent / line[3:].split()[0]).relative_to(ROOT)) for line in lines if line[:3] == "-r "
+    ]
     found = [re.match(r"([A-Za-z0-9._-]+)([^#;]*)", line) for line in lines if line[:1] not in ("#", "-", "")]
-    return {plain(one[1]): one[2].strip() for one in found if one is not None}
+    own = {plain(one[1]): one[2].strip() for one in found if one is not None}
+    for other in others:
+        own = named(other) | own
+    return own
 
 
 def plain(name: str) -> str:
@@ -46,7 +56,7 @@ def third_party(folder: str) -> dict[str, str]:
     return {top: file for top, file in found.items() if top not in ours}
 
 
-OPTIONAL = {"pyarrow"}
+OPTIONAL = {"pyarrow", "numba"}
 """Imported where it is needed only, with a message that says how to install it."""
 
 
@@ -55,6 +65,8 @@ def test_each_import_is_a_requirement(folder: str) -> None:
     wanted = named("requirements.txt")
     if folder != "newsbot":
         wanted |= named("requirements-dev.txt")
+    if folder == "benchmarks":
+        wanted |= named("benchmarks/requirements.txt")
     distributions = packages_distributions()
     missing = {
         top: file

@@ -16,7 +16,6 @@ from urllib.parse import urljoin, urlsplit
 
 from aiohttp import ClientError, ClientSession, ClientTimeout, DummyCookieJar, TCPConnector
 from aiohttp.abc import AbstractResolver, ResolveResult
-from multidict import CIMultiDictProxy
 
 from newsbot import publichosts
 from newsbot.urls import canonicalize
@@ -39,7 +38,7 @@ class Answer:
 
     url: str
     status: int
-    headers: CIMultiDictProxy[str]
+    headers: Mapping[str, str]
     body: bytes
 
 
