@@ -130,6 +130,12 @@ def test_what_fails_for_a_moment_is_asked_again_and_redirects_lead_on(
     assert site.seen("other.test") == []
 
 
+def test_a_site_without_https_is_searched_from_its_home_page(searches: Searches) -> None:
+    searches.rule("news.test")
+    find(searches, sites="news.test", text="town hall")
+    assert list(searches.results("town hall")) == [("town hall", "/deep")]
+
+
 def test_no_more_pages_are_asked_than_allowed(searches: Searches, site: MockServer) -> None:
     find(searches, sites="news.test", text="bridge", max_pages="2")
     assert len([path for path in site.seen("news.test") if path != "/robots.txt"]) == 2

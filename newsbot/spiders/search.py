@@ -25,6 +25,7 @@ from newsbot.finding import Places, Wanted
 from newsbot.recrawl import may_retry
 from newsbot.rules.match import classify
 from newsbot.rules.schema import Rule
+from newsbot.settlement import NO_TLS
 from newsbot.spiders.arguments import Arguments
 from newsbot.spiders.searching import parse_searching
 from newsbot.storage.results import SearchResult, SearchResults
@@ -65,10 +66,7 @@ class SearchSpider(Spider):
         domains = {rule.domain: rule for rule in state.selected_rules()}
         for rule in domains.values():
             if self.search.follow == "links":
-                for url in (rule.seeds + rule.sections) or (
-                    f"https://{rule.domain}/",
-                    f"http://{rule.domain}/",
-                ):
+                for url in (rule.seeds + rule.sections) or (f"https://{rule.domain}/",):
                     yield self._request(url, rule)
         for url in self.arguments.urls:
             rule = state.rule_for(url)
@@ -150,6 +148,11 @@ class SearchSpider(Spider):
 
     def _again(self, request: Request | None, cause: str) -> Iterator[Request]:
         tries = 1 if request is None else int(request.meta[ASIDE_KEY]) + 1
+        if request is not None and tries == 1 and cause in NO_TLS and request.url.startswith("https:"):
+            yield request.replace(
+                url="http:" + request.url[6:], meta={**request.meta, ASIDE_KEY: tries}
+            )  # many sites answer in one of both ways only
+            return
         if request is not None and tries < 3 and may_retry(cause, tries):
             yield request.replace(meta={**request.meta, ASIDE_KEY: tries})
             return
