@@ -58,6 +58,33 @@ OUTPUT = Argument(
 )
 OUT = Argument("--out", type=Path, required=True, metavar="DIR", help="folder for tables and report")
 
+WORLD = (
+    Argument(
+        "--world",
+        default="",
+        metavar="KEY=VALUE,…",
+        help="what the generated world is made of, for example feeds=300,window=15 (docs/simulator.md)",
+    ),
+    Argument(
+        "--from-data",
+        action="store_true",
+        help="replay what the crawler recorded in its storage instead of a generated world",
+    ),
+    Argument(
+        "--request",
+        type=one_of("conditional", "head", "plain"),
+        default="conditional",
+        metavar="WAY",
+        help="how visits ask: conditional, head (HEAD first), plain; policy+WAY sets it for one policy",
+    ),
+    Argument("--loss", default="5%", metavar="SHARE", help="of push: notices that never arrive (5%%)"),
+    Argument("--notice", default="10s", metavar="TIME", help="of push: until a notice arrives, mean (10s)"),
+    Argument("--safety", default="6h", metavar="TIME", help="of push: between safety polls (6h)"),
+    Argument(
+        "--servers", type=positive, default=1, metavar="C", help="of push_queue: downloads at one time (1)"
+    ),
+)
+
 
 class Command(NewsbotCommand):
     """See the module's text."""
@@ -83,6 +110,46 @@ class Command(NewsbotCommand):
                     metavar="DIR",
                     help="folder for tables and report (default: simulation; with --json none)",
                 ),
+            ),
+        ),
+        Action(
+            "compare",
+            "Run polling policies on the same feeds, sections and pages: freshness, delays, losses, cost",
+            _step("compare", "compare"),
+            (
+                Argument(
+                    "--policies",
+                    default="newsbot,cyclic,nutch,push",
+                    metavar="NAMES",
+                    help="comma list of names or files.py (newsbot,cyclic,nutch,push)",
+                ),
+                Argument("--budget", default="12", metavar="N", help="visits of a source a day (12)"),
+                *WORLD,
+                Argument("--seeds", type=positive, default=3, metavar="N", help="means over N seeds (3)"),
+                SEED,
+                Argument("--out", type=Path, metavar="DIR", help="folder for tables and report"),
+            ),
+        ),
+        Action(
+            "plan",
+            "Find the smallest budget that meets a target, such as p95<30m",
+            _step("plan", "compare"),
+            (
+                Argument(
+                    "--target",
+                    required=True,
+                    metavar="BOUNDS",
+                    help="comma list: freshness>90%%, age, median, mean, p95, p99 <30m, lost, over_12h <1%%",
+                ),
+                Argument(
+                    "--policies",
+                    default="newsbot,cyclic",
+                    metavar="NAMES",
+                    help="comma list of names or files.py (newsbot,cyclic)",
+                ),
+                *WORLD,
+                Argument("--seeds", type=positive, default=1, metavar="N", help="means over N seeds (1)"),
+                SEED,
             ),
         ),
         Action(

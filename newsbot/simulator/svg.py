@@ -10,7 +10,10 @@ from typing import Any
 
 import numpy as np
 
-COLOURS = ("#1b6ca8", "#d1495b", "#3c8d53", "#e08e1b", "#7a4ea3", "#5c6670", "#111111", "#00a0a0")
+COLOURS = (
+    "#1b6ca8", "#d1495b", "#3c8d53", "#e08e1b", "#7a4ea3", "#5c6670", "#111111", "#00a0a0",
+    "#8c564b", "#e377c2", "#8a9a00", "#5fb7e5", "#f2a7b0", "#9fd39f", "#c5a3e0", "#c8b400",
+)  # fmt: skip
 LEFT, RIGHT, TOP, BOTTOM = 70, 170, 34, 46
 """Room around the plot; the right side has the legend."""
 MAX_POINTS = 400

@@ -1,0 +1,171 @@
+"""Worlds from what a crawler recorded: the polls of its sources, the visits of its pages.
+
+A record says how many items came between two polls, not when: each seed spreads them over that time by
+chance, so that the width of a confidence interval shows what the record leaves open. What a window had lost
+before a poll was recorded by nobody and is missing here too. Each source lasts from its first to its last
+poll.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from statistics import median
+from typing import Final
+
+import numpy as np
+
+from newsbot.errors import UserError
+from newsbot.items import Kind, PageRecord
+from newsbot.recrawl.pages import visits as page_visits
+from newsbot.recrawl.polling import DAY, HOUR, Array, Rows
+from newsbot.simulator.memory import require
+from newsbot.simulator.sitemaking import BYTES_AN_EVENT
+from newsbot.simulator.sites import FEED, PAGE, SECTION, THURSDAY, WEEK_HOURS, SiteWorld, sort_events
+from newsbot.simulator.sitesettings import SiteSettings
+from newsbot.storage.polls import Poll
+from newsbot.urls import host_key
+
+WEEK: Final = 7 * DAY
+LEARN_SHARE: Final = 1 / 3
+"""Of the time that was recorded: not counted, policies learn."""
+LEAST_SPAN: Final = 2 * HOUR
+"""Seconds; less says nothing of a source."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One source: when it was visited, how many events each visit found besides those known before."""
+
+    url: str
+    kind: int
+    at: Sequence[float]
+    new: Sequence[int]
+    window: int
+    size: float
+    """Bytes of a whole answer; 0: not known."""
+    ignores: bool
+
+    @property
+    def events(self) -> int:
+        """Events between the first and the last visit."""
+        return sum(self.new[1:])
+
+
+def from_polls(polls: Iterable[tuple[str, Poll]], kinds: Mapping[str, Kind]) -> list[Source]:
+    """Return sources from polls by URL and time; ``kinds`` of those that are no feeds."""
+    found = []
+    for url, grouped in groupby(polls, key=lambda pair: pair[0]):
+        one = [poll for _, poll in grouped]
+        if one[-1].at - one[0].at < LEAST_SPAN:
+            continue
+        whole = [poll.size for poll in one if poll.size]
+        unchanged = [poll for poll in one if poll.unchanged]
+        found.append(
+            Source(
+                url,
+                SECTION if kinds.get(url) is Kind.SECTION else FEED,
+                [float(poll.at) for poll in one],
+                [poll.new for poll in one],
+                max(1, *(poll.shown for poll in one), *(poll.new for poll in one)),
+                median(whole) if whole else 0.0,
+                sum(poll.size > 0 for poll in unchanged) > len(unchanged) / 2,
+            )
+        )
+    return found
+
+
+def from_pages(pages: Iterable[PageRecord]) -> list[Source]:
+    """Return pages that were looked at several times, from what their records remember."""
+    found = []
+    for page in pages:
+        looks = page_visits(page)
+        if len(looks) > 1 and looks[-1][0] - looks[0][0] >= LEAST_SPAN:
+            at, changed = zip(*looks, strict=True)
+            size = float(page.content_length or 0)
+            found.append(Source(page.url, PAGE, at, [int(bool(one)) for one in changed], 0, size, False))
+    return found
+
+
+class Recorded:
+    """:class:`newsbot.simulator.worlds.Worlds` from a record.
+
+    ``settings`` gives what is not recorded: response times, sizes where no body was seen, the delay of hosts.
+    """
+
+    def __init__(self, sources: Sequence[Source], settings: SiteSettings) -> None:
+        if not sources:
+            raise UserError(
+                "nothing to replay: no source was polled twice, two hours apart; crawl for a day, or leave "
+                "--from-data out"
+            )
+        require(
+            BYTES_AN_EVENT * (sum(one.events + len(one.at) for one in sources) + 1400 * len(sources)),
+            f"a replay of {len(sources):,} sources",
+        )
+        self._sources, self._settings = sources, settings
+        begin = min(one.at[0] for one in sources)
+        self._origin = begin // WEEK * WEEK  # as time 0 of a world: the midnight of a Thursday
+        self._begin = begin - self._origin
+        self._end = max(one.at[-1] for one in sources) - self._origin
+
+    def about(self) -> str:
+        """See :class:`newsbot.simulator.worlds.Worlds`."""
+        counts = Counter(one.kind for one in self._sources)
+        names = {FEED: "feed", SECTION: "section page", PAGE: "page"}
+        what = ", ".join(
+            f"{counts[kind]:,} {name}{'s' if counts[kind] > 1 else ''}"
+            for kind, name in names.items()
+            if counts[kind]
+        )
+        days = (self._end - self._begin) / DAY
+        events = sum(one.events for one in self._sources)
+        return f"recorded: {what}, {events:,} events in {days:.1f} days, the first third not counted"
+
+    def of_seed(self, seed: int) -> SiteWorld:
+        """See :class:`newsbot.simulator.worlds.Worlds`; the seed spreads events between visits."""
+        draw, of_sources = np.random.default_rng([seed, 11]), self._sources
+        pieces = [self._spread(one, draw) for one in of_sources]
+        owners = np.repeat(np.arange(len(pieces), dtype=np.intp), [len(piece) for piece in pieces])
+        moments, first, keys = sort_events(owners, np.concatenate(pieces), len(pieces), self._end)
+        names = [host_key(one.url) for one in of_sources]
+        hosts = sorted(set(names))
+        places = {name: place for place, name in enumerate(hosts)}
+        kinds = np.array([one.kind for one in of_sources], np.intp)
+        unknown = np.where(kinds == FEED, self._settings.feed_bytes, self._settings.page_bytes)
+        size = np.array([one.size for one in of_sources])
+        return SiteWorld(
+            begin=self._begin,
+            learned=self._begin + (self._end - self._begin) * LEARN_SHARE,
+            end=self._end,
+            kinds=kinds,
+            window=np.array([one.window for one in of_sources], np.intp),
+            born=np.array([one.at[0] for one in of_sources]) - self._origin,
+            gone=np.array([one.at[-1] for one in of_sources]) - self._origin,
+            mortal=np.zeros(len(of_sources), bool),
+            size=np.where(size > 0, size, unknown),
+            response=np.full(len(of_sources), self._settings.response),
+            ignores=np.array([one.ignores for one in of_sources]),
+            host=np.array([places[name] for name in names], np.intp),
+            hosts=hosts,
+            host_delay=self._settings.host_delay,
+            hourly=_hourly(owners, moments, len(pieces), self._end - self._begin),
+            moments=moments,
+            first=first,
+            keys=keys,
+        )
+
+    def _spread(self, source: Source, draw: np.random.Generator) -> Array:
+        times = np.array(source.at) - self._origin
+        new = np.array(source.new[1:], np.intp)
+        since, until = np.repeat(times[:-1], new), np.repeat(times[1:], new)
+        return np.sort(since + draw.uniform(size=len(since)) * (until - since))
+
+
+def _hourly(owners: Rows, moments: Array, count: int, seconds: float) -> Array:
+    """Return events an hour in each hour of the week, counted; what a policy that is told rates is told."""
+    hour = ((moments // HOUR).astype(np.intp) + THURSDAY * 24) % WEEK_HOURS
+    table = np.bincount(owners * WEEK_HOURS + hour, minlength=count * WEEK_HOURS)
+    return np.asarray(table.reshape(count, WEEK_HOURS) / max(1.0, seconds / WEEK))

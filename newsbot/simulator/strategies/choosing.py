@@ -1,0 +1,112 @@
+"""Strategies by name or from a file, as ``--policies`` gives them."""
+
+from __future__ import annotations
+
+import runpy
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Final
+
+from newsbot.errors import ArgumentError, UserError
+from newsbot.simulator.requesting import WAYS
+from newsbot.simulator.strategies import STRATEGIES
+from newsbot.simulator.strategies.task import Strategy
+
+MOST: Final = 16
+"""Strategies in a comparison: more cannot be told apart in a plot."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A strategy, and how its visits ask (:mod:`newsbot.simulator.requesting`)."""
+
+    label: str
+    strategy: Strategy
+    way: str
+
+
+def choose(text: str, way: str) -> Sequence[Choice]:
+    """Return what ``name,name+way,file.py`` asks for.
+
+    Raises :class:`ArgumentError` for a name that is none, :class:`UserError` for a file without a policy.
+    """
+    labels = [part.strip() for part in text.split(",") if part.strip()]
+    if not 0 < len(labels) <= MOST:
+        raise ArgumentError(f"--policies: 1 to {MOST} are needed, {len(labels)} are given")
+    twice = [label for label in labels if labels.count(label) > 1]
+    if twice:
+        raise ArgumentError(f"--policies: {twice[0]} is given twice")
+    return [_choice(label, way) for label in labels]
+
+
+def _choice(label: str, way: str) -> Choice:
+    name, plus, own = label.rpartition("+")
+    if not plus:
+        name, own = label, way
+    if own not in WAYS:
+        raise ArgumentError(f"--policies {label}: {own!r} is no way to ask; allowed: {', '.join(WAYS)}")
+    return Choice(label, from_file(Path(name)) if name.endswith(".py") else _named(name), own)
+
+
+def _named(name: str) -> Strategy:
+    if name not in STRATEGIES:
+        near = get_close_matches(name, STRATEGIES, 1)
+        hint = f" (did you mean {near[0]!r}?)" if near else ""
+        raise ArgumentError(
+            f"--policies: unknown policy {name!r}{hint}; allowed: {', '.join(STRATEGIES)}, or FILE.py"
+        )
+    return STRATEGIES[name]
+
+
+def from_file(path: Path) -> Strategy:
+    """Return the one class of a Python file that has ``next_polls``, as a strategy.
+
+    The file is run: it is the user's own. Raises :class:`UserError` that names it and the line.
+    """
+    if not path.is_file():
+        raise ArgumentError(f"--policies {path}: there is no such file")
+    names: dict[str, Any] = _guarded(path, lambda: runpy.run_path(str(path), run_name=path.stem))
+    found = [
+        value
+        for value in names.values()
+        if isinstance(value, type) and value.__module__ == path.stem and hasattr(value, "next_polls")
+    ]
+    if len(found) != 1:
+        raise UserError(
+            f"{path}: has {len(found)} classes with next_polls; one is needed (docs/simulator.md)"
+        )
+    made = found[0]
+    return Strategy(
+        path.stem, made.__doc__ or path.stem, lambda task: Guarded(path, _guarded(path, made, task))
+    )
+
+
+class Guarded:
+    """A policy of a user's file: what it raises is told in one line."""
+
+    def __init__(self, path: Path, policy: Any) -> None:
+        self._path, self._policy = path, policy
+
+    def next_polls(self, polled: Any) -> Any:
+        """See :class:`newsbot.recrawl.polling.PollPolicy`."""
+        return _guarded(self._path, self._policy.next_polls, polled)
+
+    def spend(self, requests: float, hours: float) -> None:
+        """See :class:`newsbot.recrawl.polling.PollPolicy`."""
+        _guarded(self._path, self._policy.spend, requests, hours)
+
+
+def _guarded(path: Path, call: Any, *words: Any) -> Any:
+    try:
+        return call(*words)
+    except SyntaxError as error:
+        raise UserError(f"{error.filename}:{error.lineno}: {error.msg}") from error
+    except Exception as error:  # the user's code may raise anything
+        lines = [
+            frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)
+        ]
+        place = f"{path}:{lines[-1]}" if lines else str(path)
+        raise UserError(f"{place}: {type(error).__name__}: {error}") from error

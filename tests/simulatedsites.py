@@ -1,0 +1,59 @@
+"""Small worlds of sources with rates that a test sets."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+
+from newsbot.recrawl.polling import DAY, Array
+from newsbot.simulator.requesting import WAYS
+from newsbot.simulator.sites import FEED, PAGE, SiteWorld, sort_events
+from newsbot.simulator.strategies import STRATEGIES
+from newsbot.simulator.strategies.task import PushSettings, Task
+from newsbot.simulator.visiting import Visits, run_policy
+
+WAY = WAYS[0]
+
+
+def even_world(
+    rates: Sequence[float] | Array, days: float, *, window: int = 0, seed: int = 1, learned: float = 2.0
+) -> SiteWorld:
+    """Return sources with that many events a day, day and night, answers in no time, a host for each."""
+    draw, count, end = np.random.default_rng(seed), len(rates), days * DAY
+    numbers = draw.poisson(np.asarray(rates) * days)
+    owners = np.repeat(np.arange(count), numbers)
+    moments, first, keys = sort_events(owners, draw.uniform(0, end, len(owners)), count, end)
+    return SiteWorld(
+        begin=0.0,
+        learned=learned * DAY,
+        end=end,
+        kinds=np.full(count, FEED if window else PAGE),
+        window=np.full(count, window),
+        born=np.zeros(count),
+        gone=np.full(count, np.inf),
+        mortal=np.full(count, not window),
+        size=np.full(count, 1000.0),
+        response=np.zeros(count),
+        ignores=np.zeros(count, bool),
+        host=np.arange(count),
+        hosts=[f"host {number}" for number in range(count)],
+        host_delay=0.0,
+        hourly=np.repeat(np.asarray(rates, float)[:, None] / 24, 168, axis=1),
+        moments=moments,
+        first=first,
+        keys=keys,
+    )
+
+
+def visit(world: SiteWorld, name: str, a_day: float, push: PushSettings | None = None) -> Visits:
+    """Return the visits of a strategy."""
+    task = Task(world=world, a_day=a_day, draw=np.random.default_rng(7), push=push or PushSettings())
+    first = np.random.default_rng(8).uniform(0, task.interval, world.sources)
+    return run_policy(world, STRATEGIES[name].make(task), first)
+
+
+def changed(world: SiteWorld, **values: object) -> SiteWorld:
+    """Return the world with other values."""
+    return dataclasses.replace(world, **values)  # type: ignore[arg-type]
