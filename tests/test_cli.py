@@ -262,6 +262,10 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def _hear_ctrl_c() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def start(project: Path, *words: str, **environment: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         [sys.executable, "-m", "scrapy", "numbers", *words],
@@ -269,6 +273,7 @@ def start(project: Path, *words: str, **environment: str) -> subprocess.Popen[by
         env={**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{project}", **environment},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        preexec_fn=_hear_ctrl_c,  # noqa: PLW1509  (a shell switches it off for what runs in the background)
     )
 
 
