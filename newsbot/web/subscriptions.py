@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from newsbot.hubs import HUB
 from newsbot.push.websub import Subscription, subscribe
 from newsbot.storage.notes import Notes
 
-HUB = "hub"  # the crawl writes them, see newsbot/hubs.py
 SUBSCRIPTION = "subscription"
 OTHER_HUB_AFTER = 3
 """Attempts at a hub before the feed's next one is tried."""
