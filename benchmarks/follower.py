@@ -62,6 +62,14 @@ class NothingKept:
     def count_site(self, record: SiteRecord) -> None:
         """Keep nothing."""
 
+    def notes(self, kind: str) -> dict[str, dict[str, Any]]:
+        """Know nothing."""
+        del kind
+        return {}
+
+    def save_note(self, kind: str, key: str, note: Any) -> None:
+        """Keep nothing."""
+
     def close(self) -> None:
         """Nothing is open."""
 
