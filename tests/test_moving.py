@@ -144,6 +144,7 @@ def of_file(folder: Path) -> dict[str, Any]:
             "results": [
                 {result.url: result for result in storage.results(one.search)} for one in storage.searches()
             ],
+            "checks": {page.url: page for page in storage.iter_checked()},
             "sites": storage.sites(),
             "found": {hit.article.canonical_url for hit in storage.search("text number", limit=100)},
             "versions": storage.versions("https://example.org/changing"),
@@ -165,6 +166,7 @@ def test_there_and_home_again_nothing_has_changed(
         "sources",
         "sites",
         "search results",
+        "checks",
         "queue",
     }
     home = go(place, f"--to-file={tmp_path / 'home'}", **place.at_servers)

@@ -25,6 +25,7 @@ from newsbot.moving.progress import bars, lines
 from newsbot.queueing import entry_again
 from newsbot.refill import Refill
 from newsbot.storage.base import SiteRecord, SourceRecord
+from newsbot.storage.checks import PageCheck
 from newsbot.storage.results import Position, SearchResult
 from newsbot.storage.sqlite import SqliteStorage
 from tests.builders import ManualClock, prose
@@ -206,7 +207,7 @@ def test_nothing_of_a_sample_waits_to_be_fetched(
 
 STAGES = (
     *("pages", "articles", "texts", "aliases", "sources", "sites"),
-    *("search results", "queue", "hosts", "near"),
+    *("search results", "checks", "queue", "hosts", "near"),
 )
 
 
@@ -228,6 +229,13 @@ def test_cut_short_at_every_stage_it_still_brings_all(
         source.storage.store(make_article(f"again{number}", prose(number)))
     source.storage.save_sources([SourceRecord(url="https://example.org/rss", source="x", kind=Kind.FEED)])
     source.storage.count_site(SiteRecord(source="x", counters={"fetched": 1.0}))
+    source.storage.save_checks(
+        [
+            PageCheck(url=page.url, source="example.org", at=n, run=1.0, status=301, hops=((301, page.url),))
+            for page in pages[:2]
+            for n in (1.0, 2.0)
+        ]
+    )
     at = Position(start=0, end=1, line=1, before="", found="t")
     source.storage.save_results(
         [

@@ -11,6 +11,7 @@ from typing import Any
 
 from newsbot.items import Article
 from newsbot.moving.side import WholeStorage
+from newsbot.storage.checks import PageCheck
 from newsbot.storage.results import SearchResult
 from newsbot.storage.transfer import AT_ONCE, AliasCopy, ArticleCopy, PageCopy, TextCopy
 from newsbot.urls import canonicalize, fingerprint
@@ -79,6 +80,12 @@ class Choice:
         """Yield what searches over the pages of the chosen sites found."""
         for search in storage.searches():
             yield from (one for one in storage.results(search.search) if self.has_site(one.source))
+
+    def checks(self, storage: WholeStorage) -> Iterator[PageCheck]:
+        """Yield the checks of the pages of the chosen sites."""
+        for page in storage.iter_checked():
+            if self.has_site(page.source):
+                yield from page.checks
 
     def has_article(self, article: Article) -> bool:
         """Return True for the articles wanted."""

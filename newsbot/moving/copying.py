@@ -70,6 +70,11 @@ def _copy_books(source: WholeStorage, target: WholeStorage, choice: Choice, repo
         target.save_results(some)
         number += len(some)
         report("search results", number)
+    number = 0
+    for checks in batches(choice.checks(source)):
+        target.save_checks(checks)
+        number += len(checks)
+        report("checks", number)
 
 
 def _copy_frontier(

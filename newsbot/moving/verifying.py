@@ -79,10 +79,12 @@ def _summed(copies: Iterable[object], kind: str, report: Callable[[str, int], No
 
 
 def _compare_books(source: WholeStorage, target: WholeStorage, choice: Choice) -> list[Compared]:
-    sums = {name: (Sum(), Sum()) for name in ("sources", "sites", "search results")}
+    sums = {name: (Sum(), Sum()) for name in ("sources", "sites", "search results", "checks")}
     for side, storage in enumerate((source, target)):
         for result in choice.results(storage):
             sums["search results"][side].add(result)
+        for check in choice.checks(storage):
+            sums["checks"][side].add(check)
         for name, records in (("sources", storage.sources()), ("sites", storage.sites().values())):
             for record in records:
                 if choice.has_site(record.source):

@@ -9,14 +9,14 @@ from newsbot.storage.base import MAX_HISTORY
 Event = dict[str, Any]
 
 
-def merged(kept: list[Event], given: list[Event]) -> list[Event]:
-    """The kept events and those given that are new, by time; adding the same ones twice adds nothing."""
+def merged(kept: list[Event], given: list[Event], most: int = MAX_HISTORY) -> list[Event]:
+    """The kept events and those given that are new, the last ``most`` by time; adding twice adds nothing."""
     events = list(kept)
     for event in given:
         if event not in events:
             events.append(event)
     events.sort(key=when)
-    return events[-MAX_HISTORY:]
+    return events[-most:]
 
 
 def when(event: Event) -> float:

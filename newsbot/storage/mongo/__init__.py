@@ -23,6 +23,7 @@ from newsbot.storage.base import (
     Stored,
     Story,
 )
+from newsbot.storage.checks import CheckedPage, PageCheck
 from newsbot.storage.mongo import (
     articles,
     discovery,
@@ -35,6 +36,7 @@ from newsbot.storage.mongo import (
     stories,
     transfer,
 )
+from newsbot.storage.mongo import checks as page_checks
 from newsbot.storage.mongo import pages as page_collection
 from newsbot.storage.mongo.connection import Collections, connect
 from newsbot.storage.mongo.faults import readable_errors
@@ -206,6 +208,28 @@ class MongoStorage:
         """See :meth:`newsbot.storage.results.SearchResults.forget_search`."""
         with self._readable() as database:
             return results.forget_search(database, search)
+
+    # --- what looks at pages found
+    def save_checks(self, checks: Sequence[PageCheck]) -> None:
+        """See :meth:`newsbot.storage.checks.PageChecks.save_checks`."""
+        with self._readable() as database:
+            page_checks.save_checks(database, checks)
+
+    def checked(self, fingerprints: Sequence[bytes]) -> dict[bytes, CheckedPage]:
+        """See :meth:`newsbot.storage.checks.PageChecks.checked`."""
+        with self._readable() as database:
+            return page_checks.checked(database, fingerprints)
+
+    def iter_checked(self, source: str | None = None) -> Iterator[CheckedPage]:
+        """See :meth:`newsbot.storage.checks.PageChecks.iter_checked`."""
+        return self._streamed(page_checks.checked_batches(self._place.database, source))
+
+    def forget_checks(
+        self, *, source: str | None = None, url: str | None = None, before: float | None = None
+    ) -> int:
+        """See :meth:`newsbot.storage.checks.PageChecks.forget_checks`."""
+        with self._readable() as database:
+            return page_checks.forget_checks(database, source, url, before)
 
     # --- notes
     def save_note(self, kind: str, key: str, note: Mapping[str, Any]) -> None:

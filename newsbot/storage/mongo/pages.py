@@ -100,12 +100,12 @@ def upsert(key: bytes, once: Document, always: Document, events: Sequence[Event]
     known = [{"$literal": once}, {"added": "$$NOW"}, "$$ROOT", {"$literal": always}]
     steps: list[Document] = [{"$replaceWith": {"$mergeObjects": known}}]
     if events:
-        steps.append({"$set": {"history": _with_events(events)}})
+        steps.append({"$set": {"history": with_events(events, "$history", MAX_HISTORY)}})
     return UpdateOne({"_id": key}, steps, upsert=True)
 
 
-def _with_events(events: Sequence[Event]) -> Document:
-    """Return the history with events that are not in it, each in its place by time, without the oldest.
+def with_events(events: Sequence[Event], kept: str, most: int) -> Document:
+    """Return the list ``kept`` with events that are not in it, each in its place by time, the last ``most``.
 
     MongoDB 5.0 cannot sort an array in an update: each event goes between what is not later and the rest.
     """
@@ -120,11 +120,11 @@ def _with_events(events: Sequence[Event]) -> Document:
     merged = {
         "$reduce": {
             "input": {"$literal": list(events)},
-            "initialValue": "$history",
+            "initialValue": kept,
             "in": {"$cond": [{"$in": ["$$this", "$$value"]}, "$$value", added]},
         }
     }
-    return {"$slice": [merged, -MAX_HISTORY]}
+    return {"$slice": [merged, -most]}
 
 
 def _time_of(event: str) -> Document:

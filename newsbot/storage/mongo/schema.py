@@ -19,6 +19,7 @@ ranges of it, so that the versions of an article lie together). docs/scaling.md 
 | search_results | search, text, fingerprint | what a search found of a text on a page (see results.py) |
 | notes | kind and key | what a part of newsbot keeps for itself (see newsbot/storage/notes.py) |
 | joined | story | where a story is that was joined with another one (see stories.py) |
+| page_checks | fingerprint | the last checks of a page (see checks.py) |
 | polls | URL and day | the polls of a source on a day (see newsbot/storage/polls.py) |
 """
 
@@ -120,6 +121,13 @@ def _make_polls(database: Collections) -> None:
     database["polls"].create_indexes([IndexModel([("url", ASCENDING), ("day", ASCENDING)])])
 
 
+def _make_page_checks(database: Collections) -> None:
+    """Streaming the checked pages of a site."""
+    _make(database, "page_checks")
+    of_site = IndexModel([("source", ASCENDING), ("_id", ASCENDING)])
+    database["page_checks"].create_indexes([of_site])
+
+
 MIGRATIONS: tuple[Callable[[Collections], None], ...] = (
     _make_first,
     _index_due_pages,
@@ -127,6 +135,7 @@ MIGRATIONS: tuple[Callable[[Collections], None], ...] = (
     _make_notes,
     _make_joined,
     _make_polls,
+    _make_page_checks,
 )
 """``MIGRATIONS[n]`` leads from version n to n + 1. Never change one that was released: add the next.
 
@@ -176,7 +185,7 @@ def _version(database: Collections) -> int | None:
 def _refuse_foreign(place: Place) -> None:
     """Another program's collections of the same names are left alone."""
     database = place.database
-    names = (*_FIRST, "search_results", "notes", "joined", "polls")
+    names = (*_FIRST, "search_results", "notes", "joined", "polls", "page_checks")
     taken = [name for name in names if database[name].find_one({}, {"_id": 1}) is not None]
     if taken and _version(database) is None:  # else another worker made them meanwhile, and wrote
         raise SchemaError(

@@ -25,9 +25,11 @@ from newsbot.storage.base import (
     Stored,
     Story,
 )
+from newsbot.storage.checks import CheckedPage, PageCheck
 from newsbot.storage.polls import Poll
 from newsbot.storage.results import SearchResult, SearchSummary
 from newsbot.storage.sqlite import articles, notes, polls, results, search, sources, store, stories, transfer
+from newsbot.storage.sqlite import checks as page_checks
 from newsbot.storage.sqlite import pages as page_table
 from newsbot.storage.sqlite.schema import MIGRATIONS
 from newsbot.storage.transfer import AliasCopy, ArticleCopy, PageCopy, Sites, TextCopy
@@ -178,6 +180,28 @@ class SqliteStorage:
         """See :meth:`newsbot.storage.results.SearchResults.forget_search`."""
         with self._writing() as database:
             return results.forget_search(database, search)
+
+    # --- what looks at pages found
+    def save_checks(self, checks: Sequence[PageCheck]) -> None:
+        """See :meth:`newsbot.storage.checks.PageChecks.save_checks`."""
+        with self._writing() as database:
+            page_checks.save_checks(database, checks)
+
+    def checked(self, fingerprints: Sequence[bytes]) -> dict[bytes, CheckedPage]:
+        """See :meth:`newsbot.storage.checks.PageChecks.checked`."""
+        with self._reading() as database:
+            return page_checks.checked(database, fingerprints)
+
+    def iter_checked(self, source: str | None = None) -> Iterator[CheckedPage]:
+        """See :meth:`newsbot.storage.checks.PageChecks.iter_checked`."""
+        return self._streamed(page_checks.checked_batches(self._database, source))
+
+    def forget_checks(
+        self, *, source: str | None = None, url: str | None = None, before: float | None = None
+    ) -> int:
+        """See :meth:`newsbot.storage.checks.PageChecks.forget_checks`."""
+        with self._writing() as database:
+            return page_checks.forget_checks(database, source, url, before)
 
     # --- notes
     def save_note(self, kind: str, key: str, note: Mapping[str, Any]) -> None:

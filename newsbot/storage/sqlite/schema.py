@@ -170,5 +170,18 @@ MIGRATIONS = (
         PRIMARY KEY (url, day)
     ) WITHOUT ROWID;
     """,
+    """
+    -- What looks at pages found, see newsbot/storage/checks.py.
+    CREATE TABLE page_check (
+        id          INTEGER PRIMARY KEY,
+        fingerprint BLOB NOT NULL UNIQUE,
+        url         TEXT NOT NULL,
+        source      TEXT NOT NULL,
+        last        REAL NOT NULL,  -- time of the last check
+        checks      TEXT NOT NULL   -- JSON list, oldest first
+    );
+    -- Streaming the checked pages of a site.
+    CREATE INDEX page_check_by_source ON page_check (source, id);
+    """,
 )
 """``MIGRATIONS[n]`` leads from version n to n + 1. Never change one that was released: add the next."""

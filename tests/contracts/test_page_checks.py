@@ -1,0 +1,194 @@
+"""What every storage keeps to: :mod:`newsbot.storage.checks`, sentence by sentence."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Iterator
+from dataclasses import replace
+from multiprocessing.synchronize import Barrier
+from typing import Any
+
+import pytest
+
+from newsbot.storage.base import Storage
+from newsbot.storage.checks import MAX_CHECKS, MAX_HOPS, MAX_WORD, CheckedPage, PageCheck, PageChecks
+from newsbot.urls import fingerprint
+from tests.contracts.storage_backends import Place
+
+SITE = "https://example.org/"
+
+
+@pytest.fixture
+def kept(place: Place) -> Iterator[PageChecks]:
+    storage = place.open()
+    yield both(storage)
+    storage.close()
+
+
+def both(storage: Storage) -> PageChecks:
+    assert isinstance(storage, PageChecks)
+    return storage
+
+
+def check(path: str = "a", at: float = 100.5, **fields: Any) -> PageCheck:
+    given: dict[str, Any] = {
+        "url": SITE + path,
+        "source": "example.org",
+        "at": at,
+        "run": 100.0,
+        "status": 200,
+    }
+    return PageCheck(**given | fields)
+
+
+WHOLE = check(
+    method="GET",
+    status=404,
+    fault="connection",
+    size=5120,
+    content_type="text/html; charset=utf-8",
+    server="nginx",
+    seconds=0.25,
+    etag='W/"abc"',
+    last_modified="Fri, 20 Nov 2026 08:00:00 GMT",
+    hops=((301, SITE + "b"), (302, SITE + "c")),
+    found_on=SITE,
+)
+
+
+def of(kept: PageChecks, path: str = "a") -> CheckedPage | None:
+    key = fingerprint(SITE + path)
+    return kept.checked([key]).get(key)
+
+
+def times(kept: PageChecks, path: str = "a") -> list[float]:
+    page = of(kept, path)
+    return [] if page is None else [one.at for one in page.checks]
+
+
+def test_a_check_comes_back_whole(kept: PageChecks) -> None:
+    kept.save_checks([WHOLE])
+    assert of(kept) == CheckedPage(url=WHOLE.url, source="example.org", checks=(WHOLE,))
+    assert of(kept, "other") is None
+    assert kept.checked([]) == {}
+    kept.save_checks([])
+
+
+def test_checks_are_kept_by_time_each_once_whatever_the_order(kept: PageChecks) -> None:
+    kept.save_checks([check(at=3.0), check(at=1.0), check("b", at=9.0)])
+    kept.save_checks([check(at=2.0), check(at=3.0)])
+    kept.save_checks([check(at=1.0)])
+    assert times(kept) == [1.0, 2.0, 3.0]
+    assert times(kept, "b") == [9.0]
+
+
+def test_the_last_checks_stay(kept: PageChecks) -> None:
+    for at in range(MAX_CHECKS + 5):
+        kept.save_checks([check(at=float(at))])
+    kept.save_checks([check(at=0.0)])
+    assert times(kept) == [float(at) for at in range(5, MAX_CHECKS + 5)]
+
+
+def test_one_page_may_be_named_in_several_ways(kept: PageChecks) -> None:
+    kept.save_checks([check(at=1.0)])
+    kept.save_checks([replace(check(at=2.0), url="http://www.example.org/a")])
+    assert times(kept) == [1.0, 2.0]
+    assert len(list(kept.iter_checked())) == 1
+
+
+def test_what_sites_write_is_bounded_and_made_harmless(kept: PageChecks) -> None:
+    odd = check(
+        server="x" * 999,
+        size=10**30,
+        content_type="half \ud83d $where {a.b}\0",
+        hops=tuple((301, f"{SITE}{n}") for n in range(99)),
+    )
+    kept.save_checks([odd])
+    page = of(kept)
+    assert page is not None
+    assert page.last.server == "x" * MAX_WORD
+    assert page.last.size == (1 << 63) - 1
+    assert page.last.content_type == "half ? $where {a.b}\0"
+    assert len(page.last.hops) == MAX_HOPS
+
+
+def test_sites_are_streamed_and_a_stream_survives_writing(kept: PageChecks) -> None:
+    kept.save_checks([check(str(n)) for n in range(1200)])
+    kept.save_checks([replace(check(), url="https://other.org/a", source="other.org")])
+    assert [page.source for page in kept.iter_checked("other.org")] == ["other.org"]
+    seen = []
+    for page in kept.iter_checked("example.org"):
+        seen.append(page.url)
+        if len(seen) % 300 == 1:
+            kept.save_checks([replace(page.last, at=500.0)])
+    assert len(seen) == len(set(seen)) == 1200
+    assert len(list(kept.iter_checked())) == 1201
+
+
+def test_checks_are_forgotten_by_site_by_url_and_by_age(kept: PageChecks) -> None:
+    other = replace(check(), url="https://other.org/a", source="other.org")
+    kept.save_checks([check("a", at=1.0), check("a", at=5.0), check("b", at=2.0), check("c", at=3.0), other])
+    assert kept.forget_checks(source="example.org", before=3.0) == 1
+    assert kept.forget_checks(url=SITE + "c") == 1
+    assert kept.forget_checks(url=SITE + "c") == 0
+    assert times(kept) == [1.0, 5.0]
+    assert kept.forget_checks(source="example.org") == 1
+    assert [page.url for page in kept.iter_checked()] == [other.url]
+    assert kept.forget_checks() == 1
+
+
+@pytest.mark.parametrize(
+    ("fields", "verdict"),
+    [
+        ({}, "ok"),
+        ({"status": 304}, "ok"),
+        ({"hops": ((301, SITE),)}, "moved"),
+        ({"status": 404}, "broken"),
+        ({"status": 404, "hops": ((301, SITE),)}, "broken"),
+        ({"status": 503}, "broken"),
+        ({"status": 403}, "refused"),
+        ({"status": None, "fault": "dns"}, "broken"),
+        ({"status": None, "fault": "robots"}, "not asked"),
+        ({"status": 302}, "broken"),
+    ],
+)
+def test_verdicts(fields: dict[str, Any], verdict: str) -> None:
+    assert check(**fields).verdict == verdict
+
+
+def test_before_is_of_an_earlier_run_and_since_tells_how_long_it_is_so() -> None:
+    checks = (
+        check(at=1.0, run=1.0),
+        check(at=2.0, run=2.0, status=404),
+        check(at=3.0, run=3.0, status=404),
+        check(at=4.0, run=3.0, status=404),
+    )
+    page = CheckedPage(url=SITE, source="example.org", checks=checks)
+    assert page.before == checks[1]
+    assert page.since == 2.0
+    assert CheckedPage(url=SITE, source="example.org", checks=checks[:1]).before is None
+
+
+def _save_at_once(place: Place, barrier: Barrier, number: int) -> None:
+    storage = place.open()
+    try:
+        for turn in range(20):
+            barrier.wait(60)
+            both(storage).save_checks([check(str(turn), at=float(number))])
+    finally:
+        storage.close()
+
+
+def test_checks_of_one_page_by_several_processes_are_all_kept(place: Place) -> None:
+    place.open().close()
+    context = multiprocessing.get_context("spawn")
+    barrier = context.Barrier(3)
+    workers = [context.Process(target=_save_at_once, args=(place, barrier, n)) for n in (1, 2, 3)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join(120)
+    assert [worker.exitcode for worker in workers] == [0, 0, 0]
+    storage = place.open()
+    assert [times(both(storage), str(turn)) for turn in range(20)] == [[1.0, 2.0, 3.0]] * 20
+    storage.close()
