@@ -76,7 +76,9 @@ class PageCheck:
 
     @property
     def outcome(self) -> str:
-        """The status, or the fault, as a word."""
+        """The status, or the fault, as a word; a page that is as it was (304) is there (200)."""
+        if self.status == 304:
+            return "200"
         return str(self.status) if self.status is not None else (self.fault or "unknown")
 
 

@@ -1,0 +1,98 @@
+"""What the last run of the monitor found on each site, kept so that it can be shown at once.
+
+Notes have a bound (:data:`newsbot.storage.notes.MAX_NOTE`): long lists are kept from their beginning, as far
+as they have room; the counts are always of all. The whole report is made anew by
+:func:`newsbot.monitoring.report.site_report`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from newsbot.storage.notes import MAX_NOTE, Notes
+from newsbot.storage.records import to_json
+
+SUMMARIES = "monitor"
+"""The kind of the notes with one summary a site, by domain."""
+MAX_RUNS = 30
+"""Runs of a site that are kept, the last ones."""
+PARTS: Mapping[str, tuple[str, ...]] = {
+    "broken": ("broken", "refused"),
+    "moved": ("moved",),
+    "changes": ("changes",),
+    "structure": ("sections", "links", "depths", "tree", "orphans"),
+    "extremes": ("slowest", "largest"),
+}
+"""Which note has which lists of a report."""
+_LISTS = frozenset(name for names in PARTS.values() for name in names)
+
+
+def keep_report(notes: Notes, report: Mapping[str, Any], run: Mapping[str, Any]) -> None:
+    """Keep the report on a site as the last one, and ``run`` among its runs.
+
+    ``run`` has ``began``, ``ended`` (POSIX seconds), ``reason`` and what was counted; one with the same
+    ``began`` is replaced. Raises :class:`newsbot.errors.DataError`.
+    """
+    domain = str(report["site"])
+    for part, names in PARTS.items():
+        notes.save_note(_kind(domain), part, _fitting({name: report[name] for name in names}))
+    earlier = notes.notes(SUMMARIES).get(domain, {}).get("runs", [])
+    runs = [one for one in earlier if one.get("began") != run.get("began")]
+    summary = {name: value for name, value in report.items() if name not in _LISTS}
+    summary["runs"] = [*runs, dict(run)][-MAX_RUNS:]
+    notes.save_note(SUMMARIES, domain, _fitting(summary))
+
+
+def monitored(notes: Notes) -> dict[str, dict[str, Any]]:
+    """Return by domain the summary of each site: a report without its lists, and ``runs``."""
+    return notes.notes(SUMMARIES)
+
+
+def kept_report(notes: Notes, domain: str) -> dict[str, Any] | None:
+    """Return the last report on a site, its lists as far as kept, and ``runs``; None: there is none."""
+    summary = notes.notes(SUMMARIES).get(domain)
+    if summary is None:
+        return None
+    found: dict[str, Any] = {name: [] for name in _LISTS} | {"depths": {}, "tree": {}}
+    for part in notes.notes(_kind(domain)).values():
+        found |= part
+    return found | summary
+
+
+def forget_report(notes: Notes, domain: str) -> bool:
+    """Delete what is kept of a site; False if nothing was."""
+    for part in PARTS:
+        notes.forget_note(_kind(domain), part)
+    return notes.forget_note(SUMMARIES, domain)
+
+
+def _kind(domain: str) -> str:
+    return f"{SUMMARIES} {domain}"
+
+
+def _fitting(note: dict[str, Any]) -> dict[str, Any]:
+    """Return the note with its longest value shortened until all has room."""
+    while len(to_json(note)) > MAX_NOTE:
+        name = max(note, key=lambda one: len(to_json(note[one])))
+        note = {**note, name: _half(note[name])}
+    return note
+
+
+def _half(value: Any) -> Any:
+    if isinstance(value, list):
+        return value[: len(value) // 2]
+    if isinstance(value, dict) and "below" in value:
+        return _pruned(value, _height(value) - 1)
+    if isinstance(value, dict):
+        return dict(list(value.items())[: len(value) // 2])
+    return None
+
+
+def _height(node: Mapping[str, Any]) -> int:
+    return 1 + max((_height(one) for one in node["below"]), default=0)
+
+
+def _pruned(node: Mapping[str, Any], levels: int) -> dict[str, Any]:
+    below = [_pruned(one, levels - 1) for one in node["below"]] if levels > 1 else []
+    return {**node, "below": below}

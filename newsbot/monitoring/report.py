@@ -1,0 +1,242 @@
+"""The report on one site: what its pages answer, what is broken and who links there, how it is built.
+
+One pass over the page records of the site and their last checks, and one over checks of pages that have
+no record; memory grows with what is listed and with the number of folders, not with the number of pages.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import Any, Protocol
+
+from newsbot.items import Kind, PageRecord
+from newsbot.monitoring.comparing import CONTENT, NEW, WEIGHT, changes_of
+from newsbot.monitoring.lists import Top, quantiles
+from newsbot.monitoring.structure import Structure, folders, section
+from newsbot.storage.base import Storage
+from newsbot.storage.checks import CheckedPage, PageChecks
+from newsbot.urls import canonicalize, fingerprint
+
+LIMIT = 1000
+"""Pages that each list of a report names at most; all are counted."""
+MAX_WORDS = 200
+"""Servers and types that are told apart."""
+REFERRERS = 5
+"""Pages named that link to a broken one."""
+_AT_ONCE = 500
+
+Report = dict[str, Any]
+"""JSON-able; docs/monitoring.md has every field."""
+
+
+class Monitored(Storage, PageChecks, Protocol):
+    """A storage with page records and checks: all of ours."""
+
+
+def site_report(storage: Monitored, domain: str, *, limit: int = LIMIT) -> Report:
+    """Return the report on a site (a rule's domain). Raises :class:`newsbot.errors.DataError`."""
+    survey = _Survey(storage, domain, limit)
+    for page, checked in _pages(storage, domain):
+        survey.add(page, checked)
+    return survey.report()
+
+
+def _pages(storage: Monitored, domain: str) -> Iterator[tuple[PageRecord | None, CheckedPage | None]]:
+    """Yield each known or checked page of a site once."""
+    for pages in _batches(storage.iter_pages(source=domain)):
+        checked = storage.checked([page.fingerprint for page in pages])
+        for page in pages:
+            yield page, checked.get(page.fingerprint)
+    for some in _batches(storage.iter_checked(domain)):
+        known = storage.pages([one.fingerprint for one in some])
+        for one in some:
+            if one.fingerprint not in known:
+                yield None, one
+
+
+def _batches(things: Iterable[Any]) -> Iterator[list[Any]]:
+    batch = []
+    for one in things:
+        batch.append(one)
+        if len(batch) == _AT_ONCE:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+class _Survey:
+    """Adds up the pages of one site."""
+
+    def __init__(self, storage: Monitored, domain: str, limit: int) -> None:
+        self.domain = domain
+        self._limit = limit
+        sources = storage.sources(domain)
+        self._lists = {_key(one.url) for one in sources if one.kind in (Kind.FEED, Kind.SITEMAP)}
+        self._fronts = {_key(one.url) for one in sources if one.kind is Kind.SECTION}
+        self._where = lru_cache(100_000)(self._where_of)
+        self._structure = Structure(domain)
+        self._counts: Counter[str] = Counter()
+        self._words: dict[str, Counter[str]] = {
+            name: Counter() for name in ("verdicts", "outcomes", "types", "servers")
+        }
+        self._millis = array("f")
+        self._broken, self._refused = Top(limit, "referrer_count"), Top(limit, "at")
+        self._moved, self._orphans = Top(limit, "hops_count"), Top(limit, "at")
+        self._slowest, self._largest = Top(min(limit, 50), "milliseconds"), Top(min(limit, 50), "size")
+        self._run = self._first_run = 0.0
+        self._begin_run(0.0)
+
+    def _begin_run(self, run: float) -> None:
+        """Forget what was compared: it was not of the last run."""
+        self._run = run
+        self._in_run = 0
+        self._changes: dict[str, Any] = {kind: Top(self._limit, "at") for kind in WEIGHT}
+        self._content_changed = 0
+
+    def add(self, page: PageRecord | None, checked: CheckedPage | None) -> None:
+        """Count one page."""
+        self._counts["pages"] += 1
+        broken = checked is not None and checked.last.verdict == "broken"
+        self._place(page, checked, broken=broken)
+        if checked is None:
+            self._counts["never_checked"] += 1
+            return
+        self._describe(checked)
+        if checked.last.verdict != "ok":
+            self._name(page, checked)
+        self._compare(checked)
+
+    def _place(self, page: PageRecord | None, checked: CheckedPage | None, *, broken: bool) -> None:
+        """Put the page into its folders, with the links that lead to it."""
+        url = page.url if page is not None else checked.url if checked is not None else ""
+        is_front = page is not None and page.kind is Kind.SECTION
+        here = self._structure.add(folders(url, self.domain, is_section=is_front), broken=broken)
+        if page is None:
+            return
+        self._structure.depths[page.depth] += 1
+        by_page = 0
+        for referrer in page.referrers:
+            where = self._where(referrer)
+            if where is not None:
+                by_page += 1
+                self._structure.link(where, here)
+        if not by_page and self._is_orphan(page):
+            self._orphans.add(
+                {"url": page.url, "at": page.first_seen, "listed_in": page.referrers[:REFERRERS]}
+            )
+
+    @staticmethod
+    def _is_orphan(page: PageRecord) -> bool:
+        if page.kind in (Kind.FEED, Kind.SITEMAP) or (page.kind is Kind.SECTION and page.depth == 0):
+            return False
+        return page.referrer_count <= len(page.referrers)
+
+    def _where_of(self, referrer: str) -> str | None:
+        """Return the section of a page that links; None for feeds, sitemaps, robots.txt, which only list."""
+        key = _key(referrer)
+        if key in self._lists or referrer.endswith("/robots.txt"):
+            return None
+        return section(folders(referrer, self.domain, is_section=key in self._fronts))
+
+    def _describe(self, checked: CheckedPage) -> None:
+        last = checked.last
+        self._counts["checked"] += 1
+        media = (last.content_type or "").partition(";")[0].strip().lower()
+        told = {"verdicts": last.verdict, "outcomes": last.outcome, "types": media, "servers": last.server}
+        for name, word in told.items():
+            words = self._words[name]
+            if word:
+                words[word if word in words or len(words) < MAX_WORDS else "(others)"] += 1
+        if last.size:
+            self._counts["bytes"] += last.size
+            self._largest.add({"url": checked.url, "size": last.size, "content_type": media})
+        if last.seconds is not None:
+            milliseconds = round(1000 * last.seconds)
+            self._millis.append(milliseconds)
+            self._slowest.add({"url": checked.url, "milliseconds": milliseconds})
+
+    def _name(self, page: PageRecord | None, checked: CheckedPage) -> None:
+        """List a page that is broken, refused or has moved."""
+        last = checked.last
+        plain: dict[str, Any] = {"url": checked.url, "outcome": last.outcome, "at": last.at}
+        if last.verdict == "moved":
+            hops = [{"status": status, "to": to} for status, to in last.hops]
+            self._moved.add({**plain, "hops": hops, "hops_count": len(hops)})
+            return
+        referrers = [] if page is None else list(page.referrers)
+        if last.found_on and last.found_on not in referrers:
+            referrers.append(last.found_on)
+        number = max(len(referrers), 0 if page is None else page.referrer_count)
+        plain |= {
+            "since": checked.since,
+            "kind": None if page is None else page.kind.value,
+            "hops": [{"status": status, "to": to} for status, to in last.hops],
+            "referrers": referrers,
+            "referrer_count": number,
+        }
+        if last.verdict in ("broken", "refused"):
+            (self._broken if last.verdict == "broken" else self._refused).add(plain)
+
+    def _compare(self, checked: CheckedPage) -> None:
+        runs = {one.run for one in checked.checks}
+        self._first_run = min(runs | ({self._first_run} if self._first_run else set()))
+        last = checked.last
+        if last.run > self._run:
+            self._begin_run(last.run)
+        if last.run < self._run:
+            return
+        self._in_run += 1
+        for kind, (before, now) in changes_of(checked).items():
+            if kind == CONTENT:
+                self._content_changed += 1
+            else:
+                self._changes[kind].add(
+                    {"url": checked.url, "what": kind, "before": before, "now": now, "at": last.at}
+                )
+
+    def report(self) -> Report:
+        """Return all of it."""
+        changes = {kind: top for kind, top in self._changes.items() if top.count}
+        if self._first_run == self._run:  # the first run ever: everything is new
+            changes.pop(NEW, None)
+        listed = [one for kind in WEIGHT if kind in changes for one in changes[kind].listed()]
+        words = {name: dict(counted.most_common()) for name, counted in self._words.items()}
+        return {
+            "site": self.domain,
+            "run": self._run or None,
+            "pages": self._counts["pages"],
+            "checked": self._counts["checked"],
+            "checked_in_run": self._in_run,
+            "never_checked": self._counts["never_checked"],
+            **words,
+            "bytes": self._counts["bytes"],
+            **quantiles(self._millis),
+            "broken_count": self._broken.count,
+            "broken": self._broken.listed(),
+            "refused_count": self._refused.count,
+            "refused": self._refused.listed(),
+            "moved_count": self._moved.count,
+            "moved": self._moved.listed(),
+            "changes_count": {kind: top.count for kind, top in changes.items()},
+            "content_changed": self._content_changed,
+            "changes": listed[: self._limit],
+            "orphans_count": self._orphans.count,
+            "orphans": self._orphans.listed(),
+            "depths": {str(depth): number for depth, number in sorted(self._structure.depths.items())},
+            "sections": self._structure.sections(),
+            "links": self._structure.links(self._limit),
+            "tree": self._structure.root.plain(self.domain),
+            "slowest": self._slowest.listed(),
+            "largest": self._largest.listed(),
+        }
+
+
+def _key(url: str) -> bytes:
+    try:
+        return fingerprint(canonicalize(url))
+    except ValueError:
+        return b""

@@ -1,0 +1,111 @@
+"""How a site is built: its sections, the links between them, and a tree of its folders with counts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+MAX_SECTIONS = 300
+MAX_LEVELS = 5
+MAX_FOLDERS = 20_000
+"""Of a site; pages in further ones count for the folder above."""
+MAX_CHILDREN = 25
+"""Folders below one that are shown, those with most pages; the others are one line."""
+MAX_NAME = 80
+OTHERS = "(others)"
+
+
+def folders(url: str, domain: str, *, is_section: bool = False) -> tuple[str, ...]:
+    """Return the folders that a page lies in, from the top.
+
+    Another host than the site's own comes first. ``is_section``: the page is itself the front of a folder,
+    also without a slash at its end.
+    """
+    parts = urlsplit(url)
+    host = (parts.hostname or "").removeprefix("www.")
+    names = parts.path.split("/")[1:]
+    if names and not (is_section and names[-1]):
+        names.pop()
+    found = [f"/{name[:MAX_NAME]}" for name in names if name][:MAX_LEVELS]
+    return tuple([host[:MAX_NAME], *found] if host != domain else found)
+
+
+def section(places: tuple[str, ...]) -> str:
+    """Return the section of a page that lies in these folders: the first one."""
+    return places[0] if places else "/"
+
+
+@dataclass(slots=True)
+class Folder:
+    """A folder with all that is below it."""
+
+    pages: int = 0
+    broken: int = 0
+    below: dict[str, Folder] = field(default_factory=dict)
+
+    def plain(self, name: str, levels: int = MAX_LEVELS, children: int = MAX_CHILDREN) -> dict[str, Any]:
+        """Return ``{"name", "pages", "broken", "below": [...]}``, the largest folders first."""
+        found: dict[str, Any] = {"name": name, "pages": self.pages, "broken": self.broken, "below": []}
+        if levels <= 0:
+            return found
+        inside = sorted(self.below.items(), key=lambda item: (-item[1].pages, item[0]))
+        found["below"] = [one.plain(word, levels - 1, children) for word, one in inside[:children]]
+        if rest := inside[children:]:
+            pages, broken = sum(one.pages for _, one in rest), sum(one.broken for _, one in rest)
+            name = f"({len(rest)} more)"
+            found["below"].append({"name": name, "pages": pages, "broken": broken, "below": []})
+        return found
+
+
+class Structure:
+    """Counts the pages of one site."""
+
+    def __init__(self, domain: str) -> None:
+        self.domain = domain
+        self.root = Folder()
+        self._folders = 0
+        self._sections: dict[str, Folder] = {}
+        self._links: Counter[tuple[str, str]] = Counter()
+        self.depths: Counter[int] = Counter()
+
+    def add(self, places: tuple[str, ...], *, broken: bool) -> str:
+        """Count a page in its folders; return its section."""
+        node = self.root
+        self._count(node, broken)
+        for name in places:
+            if name not in node.below:
+                if self._folders >= MAX_FOLDERS:
+                    break
+                self._folders += 1
+                node.below[name] = Folder()
+            node = node.below[name]
+            self._count(node, broken)
+        name = self._named(section(places))
+        self._count(self._sections.setdefault(name, Folder()), broken)
+        return name
+
+    def link(self, source: str, target: str) -> None:
+        """Count a link from a page of one section to a page of another, or of the same."""
+        self._links[self._named(source), self._named(target)] += 1
+
+    def sections(self) -> list[dict[str, Any]]:
+        """Return the sections, those with most pages first."""
+        ordered = sorted(self._sections.items(), key=lambda item: (-item[1].pages, item[0]))
+        return [{"section": name, "pages": one.pages, "broken": one.broken} for name, one in ordered]
+
+    def links(self, limit: int) -> list[dict[str, Any]]:
+        """Return the links between sections, the most frequent first."""
+        ordered = sorted(self._links.items(), key=lambda item: (-item[1], item[0]))
+        return [{"from": a, "to": b, "links": number} for (a, b), number in ordered[:limit]]
+
+    def _named(self, name: str) -> str:
+        if name in self._sections or len(self._sections) < MAX_SECTIONS:
+            return name
+        return OTHERS
+
+    @staticmethod
+    def _count(folder: Folder, broken: bool) -> None:
+        folder.pages += 1
+        folder.broken += broken
