@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings as hypothesis_settings
 
 from newsbot.demo.server import DemoServer
 from tests import redisserver
@@ -15,6 +16,11 @@ from tests.builders import Desk
 from tests.crawls import World
 from tests.mockserver import MockServer
 from tests.servers import run_mongo
+
+hypothesis_settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True)
+if os.environ.get("CI"):
+    # The same examples each time: a red build is the fault of its change. New ones are drawn elsewhere.
+    hypothesis_settings.load_profile("ci")
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from newsbot.simulator import allocation as a
@@ -22,6 +22,7 @@ def test_the_published_optimum() -> None:
 
 @settings(max_examples=25, deadline=None)
 @given(RATES, BUDGETS)
+@example([19.0, 0.03125], 1.0)
 def test_proportional_is_no_better_than_uniform_and_that_no_better_than_the_optimum(rates, budget) -> None:
     proportional, uniform, best = (
         a.freshness(rates, share(rates, budget)).mean() for share in (a.proportional, a.uniform, a.freshest)

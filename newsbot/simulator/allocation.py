@@ -151,5 +151,8 @@ def _spend(visits: Callable[[float], Array], budget: float, high: float) -> Arra
         if middle in (low, high):
             break
         low, high = (middle, high) if visits(middle).sum() > budget else (low, middle)
-    found = visits(high)
+    # A page that changes very often gets all or nothing within the last digit of a price: what is left over
+    # goes to the pages that would take it at the next lower one.
+    dear, cheap = visits(high), visits(low)
+    found = dear + (cheap - dear) * ((budget - dear.sum()) / (cheap.sum() - dear.sum())) if low else dear
     return np.asarray(found * (budget / found.sum()))
