@@ -103,7 +103,7 @@ def _queue(state: CrawlState, batch: Batch, visit: Visit | None, *, force: bool)
     state.count("links/same_headline", sum(compress(marked, (one is Added.NEW for one in verdicts))))
     state.count("links/known", len(verdicts) - new)
     for entry in entries:
-        if entry.kind in (Kind.FEED, Kind.SITEMAP):
+        if entry.kind in (Kind.FEED, Kind.SITEMAP) and entry.data["where"] != Where.GUESS:
             state.with_sources.add(entry.data["source"])
     return new
 

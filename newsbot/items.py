@@ -38,6 +38,8 @@ class Where(StrEnum):
     BODY = "body"
     NAVIGATION = "navigation"
     AUTODISCOVERY = "autodiscovery"
+    GUESS = "guess"
+    """A usual place of feeds and sitemaps, of which nobody said that it is there."""
     ARGUMENT = "argument"
     REDIRECT = "redirect"
     PUSH = "push"

@@ -53,6 +53,7 @@ _ODDS_OF_PLACE = {
     Where.PUSH: 3.0,
     Where.REDIRECT: 0.5,
     Where.AUTODISCOVERY: -1.0,
+    Where.GUESS: -1.0,
 }
 _ODDS_OF_TIME = 1.0
 _DENSE = re.compile("[\u3040-\u9fff\uac00-\ud7af]")

@@ -11,12 +11,14 @@ from dataclasses import replace
 
 from newsbot.aliases import record_addresses
 from newsbot.crawlstate import CrawlState
+from newsbot.guessing import end_guess, guess_sources
 from newsbot.intake import end_trial, queue_found
 from newsbot.items import Kind, Link, PageRecord, Where
 from newsbot.lessons import EXPLORED
 from newsbot.queueing import page_for
 from newsbot.recrawl import FixedIntervals, Never, Policy, may_retry, plan, retry_delay
 from newsbot.recrawl.pages import Ladder, NutchPages, seen_change
+from newsbot.recrawl.planning import Plan
 from newsbot.rules.schema import RECRAWL
 from newsbot.sourcebooks import SourceBook
 from newsbot.urls import canonicalize
@@ -33,6 +35,7 @@ NO_TLS = ("refused", "tls", "proxy", "connection", "timeout", "robots_unreachabl
 NO_HOME = ("dns", "http_404", "http_410")
 _OURS = ("too_young", "ours", "redirect_known", "limit")
 """Ends of visits that say nothing of the site."""
+NOT_THERE = Plan(None, "gone", "one of the usual places of feeds and sitemaps: nothing is there")
 _JITTER = random.Random()  # noqa: S311  (spreads retries, keeps no secret)
 
 
@@ -49,15 +52,19 @@ def settle(state: CrawlState, visit: Visit) -> None:
         outcome.new_items += queue_found(state, visit.found[0], visit)
         del visit.found[0]
     end_trial(state, visit)
+    guess_sources(state, visit)
     if visit.failed:
         outcome.error = "ours"
     record = _record(state, visit)
     home = _next_guess(visit)
     if home is None and _retry(state, visit, record):
         return
-    book = SourceBook(state, visit, record.url) if visit.kind.is_source else None
-    policy = _policy(state, visit, book)
-    decision = plan(record, outcome, visit.rule, state.clock(), policy=policy, jitter=_JITTER.random())
+    absent = visit.guessed and end_guess(state, visit)
+    book = SourceBook(state, visit, record.url) if visit.kind.is_source and not absent else None
+    decision = NOT_THERE
+    if not absent:
+        policy = _policy(state, visit, book)
+        decision = plan(record, outcome, visit.rule, state.clock(), policy=policy, jitter=_JITTER.random())
     record.state = decision.state
     record.next_due = visit.page.get("next_due", decision.next_due)
     if record_addresses(state, visit, record):

@@ -82,6 +82,12 @@ class Visit:
         fetched = None if self.record is None else self.record.last_fetched
         return fetched is None or fetched <= self.discovered_at()
 
+    @property
+    def guessed(self) -> bool:
+        """True for a usual place of feeds and sitemaps that has never given one (:mod:`newsbot.guessing`)."""
+        untried = self.record is None or self.record.last_full_fetch is None
+        return self.data.get("where") == Where.GUESS and untried
+
     def note(self, at: float, event: str, **details: Any) -> None:
         """Add an event to the story of the URL."""
         self.events.append({"at": round(at, 3), "event": event, **details})

@@ -104,9 +104,13 @@ def usual_places(url: str) -> list[Link]:
 
     These are guesses, to be tried one after the other, and only when a site names nothing.
     """
-    feeds = [_source(place, Kind.FEED, None) for path in _USUAL_FEEDS if (place := resolve(url, path))]
+    feeds = [
+        _source(place, Kind.FEED, None, Where.GUESS) for path in _USUAL_FEEDS if (place := resolve(url, path))
+    ]
     sitemaps = [
-        _source(place, Kind.SITEMAP, None) for path in _USUAL_SITEMAPS if (place := resolve(url, path))
+        _source(place, Kind.SITEMAP, None, Where.GUESS)
+        for path in _USUAL_SITEMAPS
+        if (place := resolve(url, path))
     ]
     return feeds[:3] + sitemaps[:4] + feeds[3:] + sitemaps[4:]
 
@@ -166,8 +170,8 @@ def _elements(found: object) -> Iterable[etree._Element]:
     return [element for element in elements if isinstance(element, etree._Element)]  # noqa: SLF001 - the type
 
 
-def _source(address: str, kind: Kind, text: str | None) -> Link:
-    return Link(url=address, where=Where.AUTODISCOVERY, kind=kind, text=text)
+def _source(address: str, kind: Kind, text: str | None, where: Where = Where.AUTODISCOVERY) -> Link:
+    return Link(url=address, where=where, kind=kind, text=text)
 
 
 def _is_section(link: Link, name: str, rule: Rule, site: str) -> bool:

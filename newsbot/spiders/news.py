@@ -81,5 +81,5 @@ class NewsSpider(Spider):
             cause = "private_address"
         visit.outcome.error = cause
         visit.note(state.clock(), "no_page", cause=cause, text=str(failure.value)[:200])
-        if cause not in ("too_young", "redirect_known", "limit"):
+        if cause not in ("too_young", "redirect_known", "limit") and not visit.guessed:
             state.count_error(visit.rule.domain, cause)

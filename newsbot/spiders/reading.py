@@ -30,6 +30,9 @@ from newsbot.recrawl.planning import LONGEST_SOURCE_REST
 from newsbot.urls import canonicalize, fingerprint
 from newsbot.visit import Found, Visit
 
+FEEDS_OF_SECTION = 3
+"""Feeds taken from a section that was found: its own, and the site's."""
+
 
 def read_response(state: CrawlState, response: Response, visit: Visit) -> Iterator[Found | Article]:
     """Yield what the answer gives; what it says of the page goes into ``visit``."""
@@ -42,7 +45,8 @@ def read_response(state: CrawlState, response: Response, visit: Visit) -> Iterat
         return
     if response.status >= 300:
         visit.outcome.error = cause_of_status(response.status)
-        state.count_error(domain, visit.outcome.error)
+        if not visit.guessed:
+            state.count_error(domain, visit.outcome.error)
         if not visit.kind.is_source:
             state.count_site(domain, "pages")
         return
@@ -84,7 +88,8 @@ def _content_type(response: Response) -> str:
 def _fault(state: CrawlState, visit: Visit, cause: str, text: str = "") -> None:
     visit.outcome.error = cause
     visit.note(state.clock(), "unreadable", cause=cause, text=text[:200])
-    state.count_error(visit.rule.domain, cause)
+    if not visit.guessed:
+        state.count_error(visit.rule.domain, cause)
 
 
 # --- sources
@@ -174,6 +179,9 @@ def _read_section(state: CrawlState, response: Response, visit: Visit) -> Iterat
     if visit.data.get("where") in (Where.SEED, Where.ARGUMENT) and not visit.rule.has_sources:
         named = (*find_sources(tree, response.url), *find_sections(tree, response.url, visit.rule))
         yield Found(links=named, referrer=response.url, depth=1)
+    elif visit.data.get("where") == Where.AUTODISCOVERY and not visit.rule.has_sources:
+        feeds = find_sources(tree, response.url)[:FEEDS_OF_SECTION]
+        yield Found(links=tuple(feeds), referrer=response.url, depth=visit.lease.entry.depth + 1)
     offer_hubs(state, response, visit, *hubs_in(tree, response.url))
     yield _links(state, tree, response, visit)
 

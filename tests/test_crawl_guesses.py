@@ -1,0 +1,184 @@
+"""Feeds and sitemaps at the usual places of sites that name none, in whole crawls."""
+
+from __future__ import annotations
+
+from uuid import uuid4
+
+import pytest
+from pymongo import MongoClient
+
+from newsbot.discovery.autodiscovery import usual_places
+from newsbot.guessing import AFTER_TROUBLE, ASK_AGAIN, NOTE_KIND
+from newsbot.items import Kind, Where
+from newsbot.settlement import settle
+from newsbot.spiders.reading import read_response
+from tests.builders import make_request, make_response
+from tests.crawls import article_html, feed_xml
+
+HOST = "http://news.test"
+XML = {"Content-Type": "application/rss+xml"}
+GUESSED = [place.url.removeprefix(HOST) for place in usual_places(f"{HOST}/")]
+HOME = (
+    "<html><head><title>News</title></head><body><h1>News</h1><p>A page without a link to a source.</p>"
+    "</body></html>"
+)
+ANNOUNCES = '<link rel="alternate" type="application/rss+xml" href="/my"></head>'
+
+
+def asked(site) -> list[str]:
+    return [path for path in site.seen("news.test") if path in GUESSED]
+
+
+def test_the_first_usual_place_that_gives_a_feed_ends_the_search(site, world):
+    site.page(f"{HOST}/", HOME)
+    site.page(f"{HOST}/feed", HOME)  # many sites answer everything with a page
+    site.page(f"{HOST}/rss", status=302, headers={"Location": f"{HOST}/"})
+    site.page(f"{HOST}/sitemap-news.xml", feed_xml([]), headers=XML)
+    site.page(f"{HOST}/sitemap.xml", feed_xml([f"{HOST}/story/1"]), headers=XML)
+    site.page(f"{HOST}/story/1", article_html(1))
+    crawl = world.crawl("-a", f"url={HOST}/")
+    assert crawl.code == 0, crawl.err
+    assert world.urls() == [f"{HOST}/story/1"]
+    assert asked(site) == GUESSED[: GUESSED.index("/sitemap.xml") + 1], "one after the other, and no more"
+    assert f"guessed domain=news.test sitemap={HOST}/sitemap.xml" in crawl.err
+    assert crawl.stat("guessed/found") == 1
+    assert crawl.stat("errors/http_404") == 0, "a guess that fails is no fault of the site"
+    with world.storage() as storage:
+        assert [(one.url, one.kind) for one in storage.sources() if one.kind is not Kind.SECTION] == [
+            (f"{HOST}/sitemap.xml", Kind.SITEMAP)
+        ]
+        assert storage.notes(NOTE_KIND + "news.test")["asked"]["found"] == f"{HOST}/sitemap.xml"
+    page = world.page(f"{HOST}/rss.xml")
+    assert page is not None
+    assert (page.state, page.next_due) == ("gone", None)
+
+
+def test_a_site_without_any_is_asked_once_and_works_by_its_links(site, world):
+    story = f"{HOST}/2026/11/20/story-about-bridge-number-1"
+    site.page(
+        f"{HOST}/", HOME.replace("</p>", f"<a href='{story}'>A headline of more than five words</a></p>")
+    )
+    site.page(story, article_html(1))
+    world.rule("_defaults", "delay: 0\ninterval: {section: 0, article: 30d}\n")
+    world.rule("news.test", f"domain: news.test\nseeds: {HOST}/\n")
+    world.crawl()
+    assert asked(site) == GUESSED, "in the order of likelihood, each once"
+    assert world.urls() == [story]
+    world.crawl("-a", f"url={HOST}/")
+    assert site.seen().count("/") == 2
+    assert asked(site) == GUESSED, "that there is none is remembered"
+
+
+@pytest.mark.parametrize(
+    ("rule", "robots", "home"),
+    [
+        ("sections: {host}/", "", HOME),
+        ("seeds: {host}/", "Sitemap: {host}/my-map.xml", HOME),
+        ("seeds: {host}/", "", HOME.replace("</head>", ANNOUNCES)),
+    ],
+)  # fmt: skip
+def test_who_names_a_source_is_not_guessed_at(site, world, rule, robots, home):
+    site.page(f"{HOST}/", home)
+    for path in ("/my", "/my-map.xml"):
+        site.page(HOST + path, feed_xml([f"{HOST}/story/1"]), headers=XML)
+    site.robots(robots.format(host=HOST), host="news.test")
+    world.rule("news.test", f"domain: news.test\n{rule.format(host=HOST)}\n")
+    crawl = world.crawl()
+    assert "/" in site.seen("news.test"), crawl.err
+    assert asked(site) == []
+
+
+def test_a_feed_that_only_a_section_names_is_read(site, world):
+    city = f"{HOST}/city/"
+    site.page(f"{HOST}/", HOME.replace("</h1>", "</h1><nav><a href='/city/'>City</a></nav>"))
+    site.page(city, HOME.replace("</head>", ANNOUNCES))
+    site.page(f"{HOST}/my", feed_xml([f"{HOST}/story/1"]), headers=XML)
+    site.page(f"{HOST}/story/1", article_html(1))
+    world.crawl("-a", f"url={HOST}/")
+    assert world.urls() == [f"{HOST}/story/1"]
+    page = world.page(f"{HOST}/my")
+    assert page is not None
+    assert (page.kind, page.referrers) == (Kind.FEED, [city])
+
+
+def test_robots_txt_deny_and_follow_hold_for_guesses(site, world):
+    site.page(f"{HOST}/", HOME)
+    site.robots("User-agent: *\nDisallow: /feed\n", host="news.test")
+    world.rule(
+        "news.test",
+        f"domain: news.test\nseeds: {HOST}/\ndeny: sitemap\nfollow: [feeds, sitemaps, sections]\n",
+    )
+    world.crawl()
+    feeds = [path for path in GUESSED if "sitemap" not in path and not path.startswith("/feed")]
+    assert asked(site) == feeds
+    world.crawl("-a", "follow=sections", "-a", "url=http://other.test/")
+    assert [path for path in site.seen("other.test") if path in GUESSED] == []
+
+
+# --- what is remembered, on both storages
+@pytest.fixture(params=["sqlite", "mongo"])
+def bare(request, make_desk):
+    """A desk whose only site is a one-line rule."""
+    rules = {"bare.test": "domain: bare.test\n"}
+    if request.param == "sqlite":
+        yield make_desk(rules)
+        return
+    server, name = request.getfixturevalue("mongo_uri"), f"newsbot_test_{uuid4().hex[:12]}"
+    place, _, options = server.partition("?")
+    yield make_desk(rules, {"MONGO_URI": f"{place.rstrip('/')}/{name}?{options}"})
+    with MongoClient(server) as client:
+        client.drop_database(name)
+
+
+def look_at_home(desk) -> str | None:
+    """Visit the home page; return the usual place that is queued then."""
+    end(desk, desk.visit("https://bare.test/", Kind.SECTION, where=Where.SEED, depth=0), HOME)
+    return queued(desk)
+
+
+def queued(desk) -> str | None:
+    leases = desk.state.frontier.lease("test", 5, horizon=desk.clock() + 1, ttl=60, accept=None)
+    assert len(leases) <= 1
+    desk.lease = leases[0] if leases else None
+    return leases[0].entry.url.removeprefix("https://bare.test") if leases else None
+
+
+def end(desk, visit, body, status=200):
+    response = make_response(make_request(visit), body, status, {"Content-Type": "text/html"})
+    visit.outcome.status = status
+    visit.found.extend(read_response(desk.state, response, visit))
+    desk.clock.now += 1
+    settle(desk.state, visit)
+
+
+def test_the_search_begins_anew_after_a_month_only(bare):
+    assert look_at_home(bare) == GUESSED[0]
+    end(bare, bare.begin(bare.lease), "", 404)
+    assert queued(bare) == GUESSED[1]
+    end(bare, bare.begin(bare.lease), "", 403)
+    assert queued(bare) is None, "who refuses is not asked for more"
+    assert look_at_home(bare) is None
+    bare.clock.now += AFTER_TROUBLE
+    for place in GUESSED:
+        assert (look_at_home(bare) if place == GUESSED[0] else queued(bare)) == place
+        end(bare, bare.begin(bare.lease), "", 404)
+    assert queued(bare) is None
+    bare.clock.now += ASK_AGAIN - 3600
+    assert look_at_home(bare) is None
+    bare.clock.now += 3600
+    assert look_at_home(bare) == GUESSED[0]
+    end(bare, bare.begin(bare.lease), feed_xml(["https://bare.test/story/1"]))
+    assert bare.state.notes.notes(NOTE_KIND + "bare.test")["asked"]["found"] == "https://bare.test/feed"
+    assert "bare.test" in bare.state.with_sources
+    [source] = [one for one in bare.state.storage.sources("bare.test") if one.kind is Kind.FEED]
+    assert source.next_due <= bare.clock() + 6 * 3600, "it is polled as any feed from now on"
+
+
+def test_a_place_that_gave_a_feed_once_is_a_source_that_may_fail(bare):
+    assert look_at_home(bare) == GUESSED[0]
+    end(bare, bare.begin(bare.lease), feed_xml(["https://bare.test/story/1"]))
+    visit = bare.visit("https://bare.test/feed", Kind.FEED, where=Where.GUESS)
+    end(bare, visit, "", 404)
+    [source] = [one for one in bare.state.storage.sources("bare.test") if one.kind is Kind.FEED]
+    assert (source.failures, source.last_error) == (1, "http_404")
+    assert source.next_due is not None
