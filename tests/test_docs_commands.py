@@ -1,0 +1,92 @@
+"""Each command that README and docs/ show is one that newsbot takes as it is written."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from newsbot.cli import NewsbotCommand, choose, make_parser
+from newsbot.settings import SPIDER_MODULES
+from tests.commandline import ROOT, Place, article
+
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+OF_ALL_COMMANDS = {"--json", "--nolog", "-h"}
+OF_ALL_WITH_A_VALUE = {"-s", "-L", "--logfile"}
+OF_A_CRAWL = {"-a", "-s", "-L", "-o", "-O", "--logfile"}
+
+
+def shown(page: Path) -> list[str]:
+    """Return the whole command lines of a page: indented or fenced lines, and the cells of README's table."""
+    text = page.read_text(encoding="utf-8")
+    lines = re.findall(r"^(?:    )?(?:\S+=\S+ )*(scrapy [a-z].*)$", text, re.MULTILINE)
+    cells = re.findall(r"^\| [^|]+ \|(.+)\|$", text, re.MULTILINE) if page.name == "README.md" else []
+    return lines + [command for cell in cells for command in re.findall(r"`(scrapy [^`]+)`", cell)]
+
+
+ALL = sorted({command for page in PAGES for command in shown(page)})
+
+
+def split(command: str) -> list[str]:
+    """Return the words as a shell gives them, without a comment, a pipe or what follows the command."""
+    words = shlex.split(command, comments=True)
+    ends = [place for place, word in enumerate(words) if word in {"|", ">", "&&", "&", "\\"}]
+    return words[1 : min(ends, default=len(words))]
+
+
+def test_the_pages_show_commands() -> None:
+    assert len(ALL) > 50
+    assert any("articles search" in command for command in ALL)
+
+
+@pytest.mark.parametrize("command", [line for line in ALL if not line.startswith("scrapy crawl ")])
+def test_a_command_is_taken_as_written(command: str) -> None:
+    name, *words = split(command)
+    known: NewsbotCommand = import_module(f"newsbot.commands.{name}").Command()
+    action, rest = choose(known.actions, without_common(words))
+    make_parser(name, action).parse(rest)
+
+
+@pytest.mark.parametrize("command", [line for line in ALL if line.startswith("scrapy crawl ")])
+def test_a_crawl_is_taken_as_written(command: str) -> None:
+    _crawl, spider, *words = split(command)
+    for option, value in zip(words[::2], words[1::2], strict=True):
+        assert option in OF_A_CRAWL
+        if option == "-a":
+            name = value.partition("=")[0]
+            assert f"| `{name}` |" in (ROOT / "docs/commands.md").read_text(encoding="utf-8")
+    spiders = ROOT / SPIDER_MODULES[0].replace(".", "/")
+    assert any(f'name = "{spider}"' in path.read_text(encoding="utf-8") for path in spiders.glob("*.py"))
+
+
+READING = [
+    command
+    for command in shown(PAGES[0])
+    if re.match(r"scrapy (articles|sources|why|rules|searches list)\b", command)
+]
+
+
+@pytest.mark.parametrize("command", READING)
+def test_what_readme_reads_can_be_read(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    place = Place(tmp_path)
+    with place.storage() as storage:
+        storage.store(article(1, text="Идёт строительство моста через реку. " * 9))
+    name, *words = split(command.replace(" URL", " https://example.org/news/1"))
+    answer = place.run(name, *words)
+    assert answer.code == 0, answer.err
+    assert answer.out or answer.err
+
+
+def without_common(words: list[str]) -> list[str]:
+    """Return the words of the action alone."""
+    kept: list[str] = []
+    skip = False
+    for word in words:
+        if not skip and word not in OF_ALL_COMMANDS | OF_ALL_WITH_A_VALUE:
+            kept.append(word)
+        skip = word in OF_ALL_WITH_A_VALUE
+    return kept
