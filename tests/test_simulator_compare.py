@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
+from uuid import uuid4
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from pymongo import MongoClient
 
 from newsbot.errors import ArgumentError
 from newsbot.items import Kind, PageRecord
@@ -20,7 +24,9 @@ from newsbot.simulator.strategies import STRATEGIES
 from newsbot.simulator.targets import read_targets
 from newsbot.simulator.weighing import estimate
 from newsbot.storage.base import SourceRecord
+from newsbot.storage.mongo import MongoStorage
 from newsbot.storage.polls import Poll
+from newsbot.storage.sqlite import SqliteStorage
 from tests.commandline import Answer, Place
 
 SMALL = "feeds=15,sections=5,days=5,learn=2,hosts=4"
@@ -33,8 +39,8 @@ def place(tmp_path: Path) -> Place:
     return Place(tmp_path)
 
 
-def compare(place: Place, *words: str) -> Answer:
-    return place.run("simulate", "--json", "compare", "--world", SMALL, *words)
+def compare(place: Place, *words: str, **settings: str) -> Answer:
+    return place.run("simulate", "--json", "compare", "--world", SMALL, *words, **settings)
 
 
 def test_all_policies_on_feeds_sections_and_pages(place: Place) -> None:
@@ -153,18 +159,32 @@ def test_pages_of_a_record() -> None:
 
 
 def test_from_data(place: Place) -> None:
-    empty = compare(place, "--from-data")
-    assert "nothing has been crawled yet" in empty.err
+    assert "nothing has been crawled yet" in compare(place, "--from-data").err
     with place.storage() as storage:
-        url = "https://example.org/rss.xml"
-        storage.save_sources([SourceRecord(url=url, source="example.org", kind=Kind.FEED)])
-    assert "nothing to replay" in compare(place, "--from-data").err
-    with place.storage() as storage:
-        for where, poll in polls_of(url, 3600, [1, 0, 2, 0] * 20):
-            storage.log_poll(where, poll)
-        storage.discover([page("https://example.org/1", [])])
-        storage.save_pages([page("https://example.org/1", [None, True, False])])
-    answer = compare(place, "--from-data", "--policies", "newsbot,cyclic", "--seeds", "2")
+        replay(place, storage)
+
+
+def test_from_data_of_mongodb(place: Place, mongo_uri: str, tmp_path: Path) -> None:
+    name = f"replay_{uuid4().hex}"
+    uri = urlsplit(mongo_uri)._replace(path=f"/{name}").geturl()
+    with closing(MongoStorage(mongo_uri, database=name)) as storage:
+        try:
+            replay(place, storage, MONGO_URI=uri)
+        finally:
+            with MongoClient[dict[str, Any]](mongo_uri) as client:
+                client.drop_database(name)
+
+
+def replay(place: Place, storage: SqliteStorage | MongoStorage, **settings: str) -> None:
+    """Fill the storage step by step, and compare on what it holds."""
+    url = "https://example.org/rss.xml"
+    storage.save_sources([SourceRecord(url=url, source="example.org", kind=Kind.FEED)])
+    assert "nothing to replay" in compare(place, "--from-data", **settings).err
+    for where, poll in polls_of(url, 3600, [1, 0, 2, 0] * 20):
+        storage.log_poll(where, poll)
+    storage.discover([page("https://example.org/1", [])])
+    storage.save_pages([page("https://example.org/1", [None, True, False])])
+    answer = compare(place, "--from-data", "--policies", "newsbot,cyclic", "--seeds", "2", **settings)
     assert answer.code == 0, answer.err
     assert answer.json["world"] == (
         "recorded: 1 feed, 1 page, 60 events in 3.3 days, the first third not counted"
