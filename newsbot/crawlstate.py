@@ -36,6 +36,7 @@ from newsbot.rules import RuleSet
 from newsbot.rules.schema import Rule
 from newsbot.sitebooks import SiteBooks
 from newsbot.sitehealth import SiteHealth
+from newsbot.siterights import SiteRights
 from newsbot.spiders.arguments import Arguments
 from newsbot.storage.base import Storage, Stored
 from newsbot.storage.notes import Notes
@@ -90,6 +91,8 @@ class CrawlState:
         self.site_health = SiteHealth()
         self.ranked = settings.getbool("NEWSBOT_RANKING")
         """False: links are followed whatever they are likely to be, for comparison."""
+        self.site_rights = SiteRights()
+        """What robots.txt and tdmrep.json of each site say of AI."""
         self.lessons = Lessons(settings.getfloat("NEWSBOT_EXPLORE"))
         self.books = SiteBooks()
         self.headlines = Headlines()

@@ -139,6 +139,8 @@ class Article:
     derived_from: str | None = None
     """Canonical URL of an article of another story: the shorter of the two texts is mostly in the other."""
     version: int = 1
+    rights: dict[str, str] = field(default_factory=dict)
+    """What the site reserves, and which place says so (:mod:`newsbot.rights`), e.g. ``{"noai": "meta"}``."""
     extraction: dict[str, str] = field(default_factory=dict)
     """Which method gave which field, e.g. ``{"title": "json-ld"}``."""
 

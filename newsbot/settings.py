@@ -23,6 +23,8 @@ NEWSBOT_CONTACT = os.environ.get("NEWSBOT_CONTACT", "")
 USER_AGENT = user_agent(NEWSBOT_CONTACT)
 ROBOTSTXT_OBEY = True
 ROBOTSTXT_USER_AGENT = "newsbot"
+NEWSBOT_OBEY_NOINDEX = True
+NEWSBOT_TDMREP = os.environ.get("NEWSBOT_TDMREP", "1") in ("1", "true", "yes")
 NEWSBOT_CRAWL_DELAY_CAP = 30.0
 COOKIES_ENABLED = False
 
@@ -72,6 +74,7 @@ DOWNLOADER_MIDDLEWARES = {
     "newsbot.middlewares.reprocessing.ReprocessingMiddleware": 60,
     "newsbot.middlewares.addresses.AddressGuardMiddleware": 80,
     "newsbot.middlewares.robots.RobotsMiddleware": 100,
+    "newsbot.middlewares.tdmrep.TdmRepMiddleware": 110,
     "newsbot.middlewares.politeness.PolitenessMiddleware": 550,
     "newsbot.middlewares.compression.CompressionMiddleware": 590,
     "newsbot.middlewares.redirects.RedirectMiddleware": 600,

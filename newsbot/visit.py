@@ -15,6 +15,7 @@ from newsbot.clock import from_iso
 from newsbot.frontier.base import Lease
 from newsbot.items import Kind, Link, PageRecord, Where
 from newsbot.recrawl.policy import Outcome
+from newsbot.rights import PageRights
 from newsbot.rules.schema import Rule
 
 META_KEY = "visit"
@@ -44,6 +45,8 @@ class Visit:
     """For ``scrapy why``: what happened, in order."""
     page: dict[str, Any] = field(default_factory=dict)
     """Fields of the page record that the answer gave."""
+    rights: PageRights = field(default_factory=PageRights)
+    """What may be done with the page, as far as its answer was read."""
     stored: bool = False
     failed: str | None = None
     """A fault of ours (spider or pipeline): the URL is tried again."""

@@ -13,6 +13,7 @@ from newsbot.errors import ArgumentError, UserError
 from newsbot.exporting import FORMATS, Format, atomic_target, format_of, writer_of
 from newsbot.items import Article
 from newsbot.reading import stored
+from newsbot.rights import opted_out
 from newsbot.storage.base import ArticleFilter, Hit, Storage, Story
 from newsbot.terminal import Column
 from newsbot.urls import canonicalize
@@ -23,6 +24,12 @@ WHICH = (
     Argument("--language", metavar="CODE", help="only in this language, e.g. ru"),
     Argument("--since", metavar="DATE", type=moment, help="published at or after: 2024-05-31, or 7d (ago)"),
     Argument("--until", metavar="DATE", type=moment, help="published before"),
+)
+
+WITHOUT_AI = Argument(
+    "--without-ai-opt-outs",
+    action="store_true",
+    help="leave out articles whose site reserves them against use by AI",
 )
 
 
@@ -107,8 +114,9 @@ def export(call: Call) -> int:
     with stored(call.settings) as storage, atomic_target(path) as stream:
         writer = make_writer(stream, name=path.name if path else "")
         for article in storage.iter_articles(_filter(call)):
-            writer.write(article)
-            count += 1
+            if not (call.options.without_ai_opt_outs and opted_out(article.rights)):
+                writer.write(article)
+                count += 1
         writer.close()
     if call.json and path is not None:
         call.document({"file": str(path), "format": format_.name, "articles": count})
@@ -154,6 +162,7 @@ class Command(NewsbotCommand):
                 ),
                 Argument("-o", "--output", type=Path, metavar="FILE", help="replaced when all is written"),
                 *WHICH,
+                WITHOUT_AI,
             ),
         ),
         Action(

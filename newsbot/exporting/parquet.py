@@ -45,6 +45,7 @@ SCHEMA = pa.schema(
         ("duplicate_of", pa.string()),
         ("derived_from", pa.string()),
         ("version", pa.int32()),
+        ("rights", pa.map_(pa.string(), pa.string())),
         ("extraction", pa.map_(pa.string(), pa.string())),
     ]
 )
@@ -61,6 +62,7 @@ class ParquetWriter:
     def write(self, article: Article) -> None:
         """Take one article."""
         row = asdict(article)
+        row["rights"] = list(article.rights.items())
         row["extraction"] = list(article.extraction.items())
         self._rows.append(row)
         if len(self._rows) >= BATCH:

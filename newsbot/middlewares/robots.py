@@ -19,6 +19,7 @@ from scrapy.http.request import NO_CALLBACK
 from newsbot.causes import Ignored, cause_of
 from newsbot.crawlstate import CrawlState
 from newsbot.discovery.autodiscovery import from_robots
+from newsbot.rights import read_robots
 from newsbot.rules.schema import Rule
 from newsbot.urls import host_key
 from newsbot.visit import META_KEY, Found, Visit
@@ -113,6 +114,8 @@ class RobotsMiddleware:
             self._state.count("robots/unreachable")
             return self._closed("robots_failing", f"status {response.status}")
         robots = self._read(response)
+        if robots.parser is not None:
+            self._state.site_rights.heard_robots(origin, read_robots(robots.text), robots.parser.can_fetch)
         self._set_pace(robots, request)
         self._count_turn(origin)
         visit: Visit | None = request.meta.get(META_KEY)

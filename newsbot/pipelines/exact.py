@@ -55,6 +55,8 @@ class ExactDuplicatePipeline:
                     item.canonical_url
                 ):
                     state.storage.store(item)  # records this address
+                if kept.rights != item.rights:  # a reservation holds from now on, also for an unchanged text
+                    state.storage.save_rights(kept.canonical_url, item.rights)
                 state.count("articles/unchanged")
                 raise DropItem("unchanged")
 

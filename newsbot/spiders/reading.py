@@ -27,6 +27,7 @@ from newsbot.intake import follows
 from newsbot.items import Article, Kind, Link, Where
 from newsbot.push.discovery import hubs_in
 from newsbot.recrawl.planning import LONGEST_SOURCE_REST
+from newsbot.rights import page_rights
 from newsbot.urls import canonicalize, fingerprint
 from newsbot.visit import Found, Visit
 
@@ -159,13 +160,28 @@ def _parse(state: CrawlState, response: Response, visit: Visit) -> HtmlElement |
     charset = http_content_type_encoding(_content_type(response))
     try:
         with state.timed("parse"):
-            return parse_html(response.body, charset)
+            tree = parse_html(response.body, charset)
     except NotAnArticle as error:
         _fault(state, visit, error.reason)
         return None
+    visit.rights = page_rights(_headers(response), tree, state.site_rights.signals(response.url))
+    return tree
+
+
+def _headers(response: Response) -> dict[str, list[str]]:
+    told: dict[bytes, list[bytes]] = dict(response.headers)
+    return {
+        name.decode("latin-1").lower(): [one.decode("latin-1") for one in values]
+        for name, values in told.items()
+    }
 
 
 def _links(state: CrawlState, tree: HtmlElement, response: Response, visit: Visit) -> Found:
+    """Return the links of a page; none if it says ``nofollow``."""
+    if not visit.rights.follow:
+        visit.note(state.clock(), "nofollow")
+        state.count("links/nofollow_pages")
+        return Found(links=(), referrer=response.url, depth=visit.lease.entry.depth + 1)
     with state.timed("links"):
         links = tuple(find_links(tree, response.url, zone=_zone(visit)))
     visit.page["links_count"] = len(links)
@@ -207,6 +223,7 @@ def _read_article(state: CrawlState, response: Response, visit: Visit) -> Iterat
     try:
         with state.timed("extract"):
             memory = state.memories.of(domain)
+            _refuse_noindex(state, visit)
             article = read_page(
                 response.body,
                 response.url,
@@ -225,12 +242,19 @@ def _read_article(state: CrawlState, response: Response, visit: Visit) -> Iterat
         state.count_site(domain, "article_pages")
         article.discovered_at = utc(visit.discovered_at())
         article.fetched_at = state.now()
+        article.rights = dict(visit.rights.signals)
         memory.learn(article.url, article.text.splitlines())
         if _NEXT.search(response.body) or any("next_page" in one.extract for one in visit.rule.layouts):
             visit.next_page = next_page(tree, response.url, visit.rule, state.now())
         yield article
     if links is not None:
         yield links
+
+
+def _refuse_noindex(state: CrawlState, visit: Visit) -> None:
+    """Raise ``NotAnArticle`` for a page whose owner wants it in no index: ours is one."""
+    if not visit.rights.index and state.settings.getbool("NEWSBOT_OBEY_NOINDEX"):
+        raise NotAnArticle("noindex")
 
 
 def _no_article(state: CrawlState, visit: Visit, reason: str) -> None:

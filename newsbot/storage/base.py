@@ -8,7 +8,7 @@ one thread; several processes may share the same data. Faults of the backend sur
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -199,6 +199,10 @@ class Storage(Protocol):
 
     def assign_story(self, canonical_url: str, story: str, duplicate_of: str | None) -> None:
         """Put a stored article into a story; nothing happens if it is not stored."""
+
+    def save_rights(self, canonical_url: str, rights: Mapping[str, str]) -> None:
+        """Write what the site reserves of a stored article, without a new version; nothing happens if it is
+        not stored."""
 
     def join_stories(self, canonical_urls: Sequence[str]) -> Joined:
         """Bring the stories of these articles into one, with all their members, in one atomic step.

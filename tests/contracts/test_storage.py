@@ -595,3 +595,18 @@ def test_all_stays_after_closing(place: Place) -> None:
     assert storage.count_articles() == 1
     assert len(list(storage.iter_pages())) == 1
     storage.close()
+
+
+def test_rights_are_brought_up_to_date_without_a_version(storage: Storage) -> None:
+    kept = make_article("a", rights={"noai": "meta"})
+    storage.store(kept)
+    found = storage.article(kept.canonical_url)
+    assert found is not None
+    assert found.rights == {"noai": "meta"}
+    storage.save_rights(kept.canonical_url, {"tdm-reservation": "header", "tdm-policy": "https://a.test/p"})
+    storage.save_rights("https://example.org/unknown", {"noai": "meta"})
+    found = storage.article(kept.canonical_url)
+    assert found is not None
+    assert found.rights == {"tdm-reservation": "header", "tdm-policy": "https://a.test/p"}
+    assert found.version == 1
+    assert storage.count_articles() == 1

@@ -117,6 +117,11 @@ class MongoStorage:
         with self._readable() as database:
             articles.assign_story(database, canonical_url, story, duplicate_of)
 
+    def save_rights(self, canonical_url: str, rights: Mapping[str, str]) -> None:
+        """See :meth:`newsbot.storage.base.Storage.save_rights`."""
+        with self._readable() as database:
+            articles.save_rights(database, canonical_url, rights)
+
     def join_stories(self, canonical_urls: Sequence[str]) -> Joined:
         """See :meth:`newsbot.storage.base.Storage.join_stories`."""
         with self._readable() as database:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from newsbot.items import Article
 from newsbot.storage.base import ArticleFilter, RepeatedText
 from newsbot.storage.mongo.connection import Collections
-from newsbot.storage.mongo.documents import conditions, from_document
+from newsbot.storage.mongo.documents import conditions, from_document, harmless
 from newsbot.storage.records import clean
 from newsbot.urls import fingerprint
 
@@ -44,6 +44,13 @@ def assign_story(database: Collections, canonical_url: str, story: str, duplicat
     database["articles"].update_one(
         {"_id": fingerprint(clean(canonical_url))},
         {"$set": {"story": clean(story), "duplicate_of": duplicate_of and clean(duplicate_of)}},
+    )
+
+
+def save_rights(database: Collections, canonical_url: str, rights: Mapping[str, str]) -> None:
+    """Write what the site reserves of a stored article."""
+    database["articles"].update_one(
+        {"_id": fingerprint(clean(canonical_url))}, {"$set": {"rights": harmless(dict(rights))}}
     )
 
 

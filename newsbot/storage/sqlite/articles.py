@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import sqlite3
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from newsbot.items import Article
 from newsbot.storage.base import ArticleFilter, RepeatedText
-from newsbot.storage.records import COLUMNS, from_row, stamp
+from newsbot.storage.records import COLUMNS, from_row, stamp, to_json
 from newsbot.urls import fingerprint
 
 READ = ", ".join(f"a.{name}" for name in (*COLUMNS, "data"))
@@ -61,6 +61,14 @@ def assign_story(
     database.execute(
         "UPDATE article SET story = ?, duplicate_of = ? WHERE fingerprint = ?",
         (story, duplicate_of, fingerprint(canonical_url)),
+    )
+
+
+def save_rights(database: sqlite3.Connection, canonical_url: str, rights: Mapping[str, str]) -> None:
+    """Write what the site reserves of a stored article; within a write transaction."""
+    database.execute(
+        "UPDATE article SET data = json_set(data, '$.rights', json(?)) WHERE fingerprint = ?",
+        (to_json(dict(rights)), fingerprint(canonical_url)),
     )
 
 

@@ -1,0 +1,74 @@
+"""Asks each site once a day for ``/.well-known/tdmrep.json`` before its first page of the day.
+
+What the file says is recorded with the articles. A site without one, or that does not answer, reserves
+nothing by it. robots.txt is obeyed, and the host's clock is moved on by one turn.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from scrapy.crawler import Crawler
+from scrapy.exceptions import NotConfigured
+from scrapy.http import Request
+from scrapy.http.request import NO_CALLBACK
+
+from newsbot.crawlstate import CrawlState
+from newsbot.rights import Reservations, read_tdmrep
+from newsbot.rights.tdmrep import MAX_BYTES, PATH
+from newsbot.siterights import MAX_KNOWN, origin_of
+from newsbot.urls import host_key
+from newsbot.visit import META_KEY, Visit
+
+KEEP_SECONDS = 24 * 3600.0
+TIMEOUT = 10.0
+
+
+class TdmRepMiddleware:
+    """See the module's text; NEWSBOT_TDMREP switches it off."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        if not crawler.settings.getbool("NEWSBOT_TDMREP"):
+            raise NotConfigured
+        self.crawler = crawler
+        self._asked: dict[str, tuple[float, asyncio.Future[None]]] = {}
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> TdmRepMiddleware:
+        """Make the middleware as Scrapy does."""
+        return cls(crawler)
+
+    async def process_request(self, request: Request) -> None:
+        """Let a page wait until its site's file is known; feeds and sitemaps need none."""
+        visit: Visit | None = request.meta.get(META_KEY)
+        if visit is None or visit.kind.is_source:
+            return
+        origin, now = origin_of(request.url), CrawlState.of(self.crawler).clock()
+        asked = self._asked.get(origin)
+        if asked is None or asked[0] < now:
+            if len(self._asked) >= MAX_KNOWN:
+                self._asked = {where: one for where, one in self._asked.items() if not one[1].done()}
+            asked = self._asked[origin] = (now + KEEP_SECONDS, asyncio.ensure_future(self._ask(origin)))
+        # shield: a request that is cancelled must not take the answer away from the others
+        await asyncio.shield(asked[1])
+
+    async def _ask(self, origin: str) -> None:
+        state = CrawlState.of(self.crawler)
+        meta = {"download_maxsize": MAX_BYTES, "download_timeout": TIMEOUT}
+        engine = self.crawler.engine
+        assert engine is not None
+        state.count("tdmrep/asked")
+        told = Reservations()
+        try:
+            response = await engine.download_async(Request(origin + PATH, callback=NO_CALLBACK, meta=meta))
+        except Exception:  # noqa: BLE001  (whatever keeps the file from us: then nothing is known of it)
+            state.count("tdmrep/unreachable")
+        else:
+            if response.status == 200:
+                told = read_tdmrep(response.body)
+            if told.rules:
+                state.count("tdmrep/found")
+        state.site_rights.heard_tdmrep(origin, told)
+        delay = state.delay_of(host_key(origin))
+        if delay > 0:
+            state.rest(host_key(origin), delay)

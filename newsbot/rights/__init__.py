@@ -1,0 +1,22 @@
+"""What a site allows to be done with its pages: directives of pages, and reservations against AI training.
+
+Robots directives decide what newsbot itself does (:mod:`newsbot.rights.directives`). Signals about text and
+data mining decide nothing here: they are recorded with each article, so that an export can leave out what
+its owner has reserved (:func:`opted_out`).
+"""
+
+from newsbot.rights.directives import PageRights, page_rights
+from newsbot.rights.robotsai import RobotsSignals, read_robots
+from newsbot.rights.signals import OPT_OUTS, opted_out
+from newsbot.rights.tdmrep import Reservations, read_tdmrep
+
+__all__ = [
+    "OPT_OUTS",
+    "PageRights",
+    "Reservations",
+    "RobotsSignals",
+    "opted_out",
+    "page_rights",
+    "read_robots",
+    "read_tdmrep",
+]

@@ -1,0 +1,116 @@
+"""What a page says of itself: ``X-Robots-Tag``, ``<meta name=robots>``, TDM headers and elements.
+
+Directives: https://developers.google.com/search/docs/crawling-indexing/robots-meta-tag (no RFC has them).
+Of several that contradict each other the one that forbids holds. TDM: the page's own word goes before its
+server's, and that before the site's file (https://www.w3.org/community/reports/tdmrep/CG-FINAL-tdmrep-20240510/).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+
+from lxml.html import HtmlElement
+
+from newsbot.rights.signals import DIRECTIVES, NOARCHIVE, NOINDEX, TDM_POLICY, TDM_RESERVATION, usage_signals
+
+AGENT = "newsbot"
+MAX_METAS = 500
+MAX_VALUE = 2000
+_WITH_VALUE = frozenset(("max-snippet", "max-image-preview", "max-video-preview", "unavailable_after"))
+HEADER, META = "header", "meta"
+
+
+@dataclass(frozen=True, slots=True)
+class PageRights:
+    """What may be done with one page, and what is to be recorded of it."""
+
+    index: bool = True
+    """May its text be stored?"""
+    follow: bool = True
+    """May its links be followed?"""
+    archive: bool = True
+    """May a copy of the page be kept?"""
+    signals: Mapping[str, str] = field(default_factory=dict)
+    """Signal and the place that gave it; see :mod:`newsbot.rights.signals`."""
+
+
+def page_rights(
+    headers: Mapping[str, Sequence[str]],
+    tree: HtmlElement | None = None,
+    site: Mapping[str, str] | None = None,
+) -> PageRights:
+    """Return what holds for a page.
+
+    ``headers`` by lower-case name; ``tree`` where the answer is HTML; ``site`` is what its site says of the
+    address (robots.txt, tdmrep.json).
+    """
+    metas = _metas(tree) if tree is not None else {}
+    told: dict[str, str] = {}
+    for word in _for_us(headers.get("x-robots-tag", ())):
+        told.setdefault(word, HEADER)
+    for name in ("robots", AGENT):
+        for value in metas.get(name, ()):
+            for word in _words(value):
+                told.setdefault(word, META)
+    signals = dict(site or {})
+    signals |= {name: told[name] for name in (*DIRECTIVES, NOARCHIVE) if name in told}
+    if "nocache" in told:
+        signals.setdefault(NOARCHIVE, told["nocache"])
+    index = "noindex" not in told and "none" not in told
+    if not index:
+        signals[NOINDEX] = told.get("noindex") or told["none"]
+    for value in headers.get("content-usage", ()):
+        signals |= dict.fromkeys(usage_signals(value[:MAX_VALUE]), HEADER)
+    _reservation(signals, headers, HEADER)
+    _reservation(signals, metas, META)
+    return PageRights(
+        index=index,
+        follow="nofollow" not in told and "none" not in told,
+        archive=NOARCHIVE not in signals,
+        signals=signals,
+    )
+
+
+def _metas(tree: HtmlElement) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for element in islice(tree.iter("meta"), MAX_METAS):
+        name = (element.get("name") or "").strip().lower()
+        if name in ("robots", AGENT, TDM_RESERVATION, TDM_POLICY):
+            found.setdefault(name, []).append((element.get("content") or "")[:MAX_VALUE])
+    return found
+
+
+def _words(value: str) -> list[str]:
+    return [word.strip().lower() for word in value.replace(";", ",").split(",")]
+
+
+def _for_us(values: Iterable[str]) -> Iterable[str]:
+    """Yield the directives of ``X-Robots-Tag`` that speak to everybody or to us.
+
+    ``otherbot: noindex, nofollow`` names an agent for what follows in the same header.
+    """
+    for value in values:
+        ours = True
+        for word in _words(value[:MAX_VALUE]):
+            name, colon, rest = word.partition(":")
+            directive = word
+            if colon and name.strip() not in _WITH_VALUE:
+                ours = name.strip() in ("*", AGENT)
+                directive = rest.strip()
+            if ours and directive:
+                yield directive
+
+
+def _reservation(signals: dict[str, str], told: Mapping[str, Sequence[str]], place: str) -> None:
+    """Let a nearer place overrule what farther ones said."""
+    values = [value.strip() for value in told.get(TDM_RESERVATION, ())]
+    if "1" in values:
+        signals[TDM_RESERVATION] = place
+    elif "0" in values:
+        signals.pop(TDM_RESERVATION, None)
+        signals.pop(TDM_POLICY, None)
+    policy = next(iter(told.get(TDM_POLICY, ())), "").strip()
+    if policy and TDM_RESERVATION in signals:
+        signals[TDM_POLICY] = policy[:MAX_VALUE]

@@ -1,0 +1,128 @@
+"""What robots.txt says of AI: groups for its crawlers, Content-Signal and Content-Usage lines, comments.
+
+A comment is taken for a reservation only where no such line says the same in words that programs know:
+the text that explains those lines speaks of reservations whether there is one or not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from newsbot.rights.signals import AI_AGENTS, AI_COMMENT, usage_signals
+
+PLACE = "robots.txt"
+_NAMES = """
+    ai2bot ai2bot-dolma amazonbot anthropic-ai applebot-extended bytespider ccbot chatgpt-user
+    claude-searchbot claude-user claude-web claudebot cohere-ai cohere-training-data-crawler diffbot
+    duckassistbot facebookbot friendlycrawler google-cloudvertexbot google-extended gptbot icc-crawler
+    imagesiftbot img2dataset meta-externalagent meta-externalfetcher mistralai-user oai-searchbot omgili
+    omgilibot pangubot perplexitybot perplexity-user timpibot tiktokspider velenpublicwebcrawler
+    webzio-extended youbot
+"""
+AGENTS = frozenset(_NAMES.split())
+"""Names by which crawlers that collect for AI ask for robots.txt, in lower case."""
+OURS = ("*", "newsbot")
+MAX_LINES = 20_000
+_MAX_COMMENTS = 64 * 1024
+_MAX_PARTLY = 20
+
+_AI = r"(?:ai|artificial intelligence|machine[- ]learning|llms?|language models?|generative)"
+_RESERVED = re.compile(
+    r"text[- ]and[- ]data[- ]mining|text[- ]?(?:und|&)[- ]?data[- ]?mining|2019/790|§ ?44b"
+    rf"|\b{_AI}\b\W+(?:\w+\W+){{0,4}}(?:train\w*|develop\w*|model\w*)"
+    rf"|\b(?:train\w*|develop\w*)\W+(?:\w+\W+){{0,6}}{_AI}\b"
+    r"|обучени\w{1,3}\W+(?:\w+\W+){0,5}(?:нейро\w+|искусственн\w+|ии\b)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RobotsSignals:
+    """What one robots.txt says of AI."""
+
+    everywhere: dict[str, str] = field(default_factory=dict)
+    """Signals for all of the site."""
+    partly: tuple[str, ...] = ()
+    """Crawlers for AI that are kept from a part of the site; one stands for all with the same rules."""
+
+    def signals(self, url: str, can_fetch: Callable[[str, str], bool]) -> dict[str, str]:
+        """Return the signals for an address; ``can_fetch(url, agent)`` judges it by the whole file."""
+        if AI_AGENTS in self.everywhere:
+            return dict(self.everywhere)
+        kept_out = next((agent for agent in self.partly if not can_fetch(url, agent)), None)
+        return self.everywhere | ({} if kept_out is None else {AI_AGENTS: f"{PLACE} ({kept_out})"})
+
+
+@dataclass(slots=True)
+class _Group:
+    agents: list[str] = field(default_factory=list)
+    """As they are written."""
+    rules: list[tuple[str, str]] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
+
+    @property
+    def collectors(self) -> list[str]:
+        return [agent for agent in self.agents if agent.lower() in AGENTS]
+
+    @property
+    def closed(self) -> bool:
+        """True if all of the site is forbidden and nothing is allowed."""
+        return ("disallow", "/") in self.rules and all(name == "disallow" for name, _ in self.rules)
+
+    @property
+    def speaks_to_us(self) -> bool:
+        return not self.agents or any(agent.lower() in OURS for agent in self.agents)
+
+
+def read_robots(text: str) -> RobotsSignals:
+    """Return what a robots.txt says of AI. Never raises, in time linear in the text."""
+    lines = text.splitlines()[:MAX_LINES]
+    groups = list(_groups(lines))
+    everywhere: dict[str, str] = {}
+    for group in groups:
+        if group.speaks_to_us:
+            everywhere |= dict.fromkeys(group.refused, PLACE)
+    closed = [agent for group in groups if group.closed for agent in group.collectors]
+    if closed:
+        more = f" and {len(closed) - 1} more" if len(closed) > 1 else ""
+        everywhere[AI_AGENTS] = f"{PLACE} ({closed[0][:60]}{more})"
+    if not any(_is_usage(line) for line in lines) and _RESERVED.search(_comments(lines)):
+        everywhere[AI_COMMENT] = PLACE
+    partly = [
+        group.collectors[0]
+        for group in groups
+        if group.collectors and not group.closed and any(name == "disallow" for name, _ in group.rules)
+    ]
+    return RobotsSignals(everywhere, tuple(dict.fromkeys(partly))[:_MAX_PARTLY])
+
+
+def _groups(lines: list[str]) -> Iterator[_Group]:
+    """Yield the groups of a file, first what stands before any."""
+    group, begun = _Group(), False
+    for line in lines:
+        name, _, value = line.partition("#")[0].partition(":")
+        name, value = name.strip().lower(), value.strip()
+        if name == "user-agent":
+            if begun or not group.agents:
+                yield group
+                group, begun = _Group(), False
+            group.agents.append(value)
+        elif name in ("allow", "disallow"):
+            begun = True
+            if value:
+                group.rules.append((name, value))
+        elif name in ("content-signal", "content-usage"):
+            begun = True
+            group.refused += usage_signals(value[:500])
+    yield group
+
+
+def _is_usage(line: str) -> bool:
+    return line.lstrip()[:14].lower().startswith(("content-signal", "content-usage"))
+
+
+def _comments(lines: list[str]) -> str:
+    text = " ".join(line.partition("#")[2].strip("# \t") for line in lines if "#" in line)
+    return text[:_MAX_COMMENTS]

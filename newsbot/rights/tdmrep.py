@@ -1,0 +1,95 @@
+"""``/.well-known/tdmrep.json``: which parts of a site are reserved against text and data mining.
+
+https://www.w3.org/community/reports/tdmrep/CG-FINAL-tdmrep-20240510/: a list of objects with ``location``
+(a path with ``*`` and ``$`` as in robots.txt), ``tdm-reservation`` (0 or 1) and ``tdm-policy`` (a URL). Of
+several locations that match the longest decides, as in robots.txt; among equals the one that reserves.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from newsbot.rights.signals import TDM_POLICY, TDM_RESERVATION
+
+PATH = "/.well-known/tdmrep.json"
+MAX_BYTES = 256 * 1024
+MAX_RULES = 500
+MAX_LOCATION = 500
+MAX_STARS = 10
+_MAX_POLICY = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    parts: tuple[str, ...]
+    """What stands between the stars."""
+    to_end: bool
+    weight: tuple[int, bool]
+    reserved: bool
+    policy: str | None
+
+    def matches(self, path: str) -> bool:
+        if not path.startswith(self.parts[0]):
+            return False
+        at = len(self.parts[0])
+        for part in self.parts[1:]:
+            found = path.find(part, at)
+            if found < 0:
+                return False
+            at = found + len(part)
+        return not self.to_end or (path.endswith(self.parts[-1]) and (len(self.parts) > 1 or at == len(path)))
+
+
+@dataclass(frozen=True, slots=True)
+class Reservations:
+    """What the file of one site says."""
+
+    rules: tuple[_Rule, ...] = ()
+
+    def signals(self, url: str) -> dict[str, str]:
+        """Return the signals for an address of the site."""
+        parts = urlsplit(url)
+        path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        matching = [rule for rule in self.rules if rule.matches(path)]
+        if not matching:
+            return {}
+        best = max(matching, key=lambda rule: rule.weight)
+        if not best.reserved:
+            return {}
+        policy = {TDM_POLICY: best.policy} if best.policy else {}
+        return {TDM_RESERVATION: PATH, **policy}
+
+
+def read_tdmrep(body: bytes) -> Reservations:
+    """Read a file; what is no such file says nothing. Never raises."""
+    try:
+        told = json.loads(body[:MAX_BYTES])
+    except (ValueError, RecursionError):
+        return Reservations()
+    listed = told if isinstance(told, list) else [told]
+    return Reservations(tuple(rule for one in listed[:MAX_RULES] if (rule := _rule(one)) is not None))
+
+
+def _rule(told: Any) -> _Rule | None:
+    if not isinstance(told, dict) or not isinstance(told.get("location"), str):
+        return None
+    reserved = str(told.get(TDM_RESERVATION)).strip()
+    location = told["location"].strip()
+    if reserved not in ("0", "1") or not location or len(location) > MAX_LOCATION:
+        return None
+    to_end = location.endswith("$")
+    parts = tuple(re.split(r"\*+", location.rstrip("$")))
+    if len(parts) > MAX_STARS:
+        return None
+    policy = told.get(TDM_POLICY)
+    return _Rule(
+        parts=parts if parts[0].startswith("/") or not parts[0] else (f"/{parts[0]}", *parts[1:]),
+        to_end=to_end,
+        weight=(len(location), reserved == "1"),
+        reserved=reserved == "1",
+        policy=policy[:_MAX_POLICY] if isinstance(policy, str) and policy else None,
+    )

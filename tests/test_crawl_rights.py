@@ -1,0 +1,83 @@
+"""Whole crawls of sites that reserve something."""
+
+from __future__ import annotations
+
+import json
+
+from tests.crawls import article_html, feed_xml
+
+XML = {"Content-Type": "application/rss+xml"}
+HOST = "http://news.test"
+NO_AI = "<meta name='robots' content='noai'>"
+
+
+def story(number: int) -> str:
+    return f"{HOST}/story/{number}"
+
+
+def site_with(site, world, *pages: tuple[str, dict[str, str]], robots: str = "User-agent: *\nDisallow:\n"):
+    """Register a page for each head and headers given, and a feed of them."""
+    site.robots(robots)
+    for number, (head, headers) in enumerate(pages):
+        link = f'<a href="/linked/{number}-story-of-the-council">A headline that is long enough {number}</a>'
+        site.page(story(number), article_html(number, head=head, extra=link), headers=headers)
+    site.page(f"{HOST}/feed.xml", feed_xml([story(n) for n in range(len(pages))]), headers=XML)
+    world.rule("news.test", f"domain: news.test\nfeeds: {HOST}/feed.xml\narticle: [^/story/, ^/linked/]\n")
+
+
+def test_what_is_to_be_in_no_index_is_not_stored_and_nofollow_is_obeyed(site, world):
+    site_with(
+        site,
+        world,
+        ("", {"X-Robots-Tag": "noindex"}),
+        ("<meta name='robots' content='nofollow'>", {}),
+        ("", {"X-Robots-Tag": "googlebot: noindex, nofollow"}),
+    )
+    crawl = world.crawl("-a", "follow=feeds,links")
+    assert crawl.code == 0, crawl.err
+    assert world.urls() == [story(1), story(2)]
+    linked = [path for path in site.seen("news.test") if path.startswith("/linked/")]
+    assert sorted(linked) == ["/linked/0-story-of-the-council", "/linked/2-story-of-the-council"]
+    assert any(event.get("reason") == "noindex" for event in world.events(story(0)))
+    assert crawl.stat("not_article/noindex") == 1
+
+
+def test_noindex_is_stored_where_a_setting_says_so(site, world):
+    site_with(site, world, ("<meta name='robots' content='noindex'>", {}))
+    world.crawl("-s", "NEWSBOT_OBEY_NOINDEX=0")
+    [article] = world.articles()
+    assert article.rights == {"noindex": "meta"}
+
+
+def test_reservations_are_recorded_once_a_site_asked_and_brought_up_to_date(site, world):
+    robots = "User-agent: GPTBot\nDisallow: /\n\nUser-agent: *\nContent-Signal: ai-train=no\nAllow: /\n"
+    site_with(site, world, (NO_AI, {}), ("", {}), robots=robots)
+    rules = [{"location": "/story/1", "tdm-reservation": 1, "tdm-policy": f"{HOST}/policy.json"}]
+    site.page(
+        f"{HOST}/.well-known/tdmrep.json", json.dumps(rules), headers={"Content-Type": "application/json"}
+    )
+    crawl = world.crawl()
+    assert crawl.code == 0, crawl.err
+    by_url = {article.canonical_url: article.rights for article in world.articles()}
+    everywhere = {"ai-agents": "robots.txt (GPTBot)", "ai-train": "robots.txt"}
+    assert by_url[story(0)] == {**everywhere, "noai": "meta"}
+    mining = {"tdm-reservation": "/.well-known/tdmrep.json", "tdm-policy": f"{HOST}/policy.json"}
+    assert by_url[story(1)] == {**everywhere, **mining}
+    assert site.seen("news.test").count("/.well-known/tdmrep.json") == 1
+    site.robots("User-agent: *\nAllow: /\n")
+    site.page(story(0), article_html(0, head="<meta name='x' content='y'>"))
+    world.crawl("-a", f"url={story(0)}", "-s", "NEWSBOT_TDMREP=0")
+    with world.storage() as storage:
+        kept = storage.article(story(0))
+        assert kept is not None
+        assert (kept.rights, kept.version) == ({}, 1)
+    assert site.seen("news.test").count("/.well-known/tdmrep.json") == 1
+
+
+def test_a_site_that_hides_its_file_is_crawled_all_the_same(site, world):
+    site_with(site, world, ("", {}))
+    site.page(f"{HOST}/.well-known/tdmrep.json", "no such thing", status=500)
+    crawl = world.crawl()
+    assert world.urls() == [story(0)]
+    assert world.articles()[0].rights == {}
+    assert crawl.stat("tdmrep/asked") == 1
