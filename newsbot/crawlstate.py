@@ -19,6 +19,7 @@ from scrapy.settings import BaseSettings
 from scrapy.statscollectors import StatsCollector
 
 from newsbot import backends
+from newsbot.archive import Archive, open_archive
 from newsbot.clock import Clock, system_clock, utc
 from newsbot.dedup.index import NearIndex
 from newsbot.errors import ArgumentError, DataError
@@ -107,6 +108,8 @@ class CrawlState:
         self._domain = lru_cache(MAX_HOSTS)(self._domain_of)
         self.limited_to = check_scope(settings, self.rules, arguments)
         """Domains that this crawl works on; None: all."""
+        self.archive: Archive | None = None
+        """Keeps pages as they came, where NEWSBOT_WARC_DIR says so."""
         self._throwaway: tempfile.TemporaryDirectory[str] | None = None
 
     @classmethod
@@ -138,6 +141,7 @@ class CrawlState:
             opened.callback(storage.close)
             index = backends.open_index(settings)
             opened.callback(index.close)
+            self.archive = None if self.arguments.dry_run else open_archive(self.settings, self.count)
             self.use(frontier, storage, index)
             opened.pop_all()  # all are open: they stay so until close()
         self.refill_anew()
@@ -180,6 +184,8 @@ class CrawlState:
         self.frontier.close()
         self.storage.close()
         self.index.close()
+        if self.archive is not None:
+            self.archive.close()
         if self._throwaway is not None:
             self._throwaway.cleanup()
 

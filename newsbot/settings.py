@@ -17,6 +17,8 @@ NEWSBOT_DATA = os.environ.get("NEWSBOT_DATA", "data")
 NEWSBOT_RULES = os.environ.get("NEWSBOT_RULES", "")
 REDIS_URL = os.environ.get("REDIS_URL", "")
 MONGO_URI = os.environ.get("MONGO_URI", "")
+NEWSBOT_WARC_DIR = os.environ.get("NEWSBOT_WARC_DIR", "")
+NEWSBOT_WARC_SIZE = 10**9
 
 # --- who we are
 NEWSBOT_CONTACT = os.environ.get("NEWSBOT_CONTACT", "")
@@ -78,12 +80,14 @@ DOWNLOADER_MIDDLEWARES = {
     "newsbot.middlewares.politeness.PolitenessMiddleware": 550,
     "newsbot.middlewares.compression.CompressionMiddleware": 590,
     "newsbot.middlewares.redirects.RedirectMiddleware": 600,
+    "newsbot.middlewares.archive.WireMiddleware": 900,  # next to the wire: bodies as they came
 }
 SPIDER_MIDDLEWARES = {
     "scrapy.spidermiddlewares.httperror.HttpErrorMiddleware": None,  # the spider records every status
     "scrapy.spidermiddlewares.referer.RefererMiddleware": None,  # a news site need not know where we found it
     "scrapy.spidermiddlewares.urllength.UrlLengthMiddleware": None,  # newsbot.urls bounds the length
     "scrapy.spidermiddlewares.depth.DepthMiddleware": None,  # depth travels with the frontier's entry
+    "newsbot.middlewares.archive.ArchiveMiddleware": 400,
     "newsbot.middlewares.links.LinksMiddleware": 500,
 }
 ITEM_PIPELINES = {

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from urllib.parse import urlsplit
 
+from scrapy.http import Response
+
 from newsbot.rights import Reservations, RobotsSignals
 
 MAX_KNOWN = 20_000
@@ -42,6 +44,15 @@ class SiteRights:
         if origin in self._reservations:
             signals |= self._reservations[origin].signals(url)
         return signals
+
+
+def headers_of(response: Response) -> dict[str, list[str]]:
+    """Return the headers of an answer by lower-case name."""
+    told: dict[bytes, list[bytes]] = dict(response.headers)
+    return {
+        name.decode("latin-1").lower(): [one.decode("latin-1") for one in values]
+        for name, values in told.items()
+    }
 
 
 def origin_of(url: str) -> str:

@@ -12,6 +12,7 @@ from scrapy.commands import crawl
 from scrapy.spiderloader import get_spider_loader
 
 from newsbot import backends
+from newsbot.archive import open_archive
 from newsbot.clock import system_clock, utc
 from newsbot.contact import introduce
 from newsbot.crawlstate import check_scope
@@ -70,6 +71,8 @@ class Command(crawl.Command):
         if not arguments.dry_run:
             backends.open_frontier(self.settings).close()
             backends.open_storage(self.settings).close()
+            if (archive := open_archive(self.settings, lambda _: None)) is not None:
+                archive.close()
 
 
 def _check_words(words: list[str], spiders: list[str]) -> None:

@@ -1,15 +1,12 @@
 """Articles as WARC 1.1 (ISO 28500:2017), for the tools of web archives.
 
 What is written are ``conversion`` records: the article as JSON, made from the page that lay at
-``WARC-Target-URI`` at ``WARC-Date``. The pages themselves are not kept, so there are no ``response``
-records.
+``WARC-Target-URI`` at ``WARC-Date``. The pages themselves are kept only where NEWSBOT_WARC_DIR says so,
+in files of their own (:mod:`newsbot.archive`).
 """
 
 from __future__ import annotations
 
-import base64
-import gzip
-import hashlib
 from datetime import UTC, datetime
 from typing import BinaryIO
 from uuid import NAMESPACE_URL, uuid4, uuid5
@@ -17,6 +14,7 @@ from uuid import NAMESPACE_URL, uuid4, uuid5
 from newsbot import __version__
 from newsbot.exporting.text import json_bytes
 from newsbot.items import Article
+from newsbot.warc.records import packed, to_record, warc_date
 
 
 class WarcWriter:
@@ -37,7 +35,7 @@ class WarcWriter:
             {
                 "WARC-Type": "warcinfo",
                 "WARC-Record-ID": uuid4().urn,
-                "WARC-Date": _date(datetime.now(UTC)),
+                "WARC-Date": warc_date(datetime.now(UTC)),
                 "Content-Type": "application/warc-fields",
             },
         )
@@ -51,7 +49,7 @@ class WarcWriter:
             {
                 "WARC-Type": "conversion",
                 "WARC-Record-ID": identity.urn,
-                "WARC-Date": _date(article.fetched_at or article.discovered_at or datetime.now(UTC)),
+                "WARC-Date": warc_date(article.fetched_at or article.discovered_at or datetime.now(UTC)),
                 "WARC-Target-URI": article.canonical_url,  # ASCII, as a header needs
                 "Content-Type": "application/json",
             },
@@ -62,19 +60,4 @@ class WarcWriter:
 
     def _write(self, block: bytes, headers: dict[str, str]) -> None:
         record = to_record(block, headers)
-        self._stream.write(gzip.compress(record, 6) if self._compress else record)
-
-
-def to_record(block: bytes, headers: dict[str, str]) -> bytes:
-    """Return one record (section 4 of the standard); length and digest of the block are added."""
-    digest = base64.b32encode(hashlib.sha1(block, usedforsecurity=False).digest()).decode()
-    lines = {name: f"<{value}>" if value.startswith("urn:") else value for name, value in headers.items()} | {
-        "WARC-Block-Digest": f"sha1:{digest}",
-        "Content-Length": str(len(block)),
-    }
-    head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
-    return f"WARC/1.1\r\n{head}\r\n".encode() + block + b"\r\n\r\n"
-
-
-def _date(moment: datetime) -> str:
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        self._stream.write(packed(record) if self._compress else record)

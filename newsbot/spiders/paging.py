@@ -24,6 +24,7 @@ from newsbot.extraction import join_pages, next_page, parse_html, read_page
 from newsbot.extraction.pagination import MAX_PAGES
 from newsbot.extraction.titles import same_title
 from newsbot.items import Article
+from newsbot.middlewares.archive import keep_page
 from newsbot.rules.match import classify
 from newsbot.urls import canonicalize, fingerprint, host_key
 from newsbot.visit import Visit
@@ -50,6 +51,8 @@ async def whole(state: CrawlState, engine: ExecutionEngine, visit: Visit, articl
         try:
             response = await _fetch(engine, url)
             page, url = _read(state, response, visit)
+            if visit.rights.archive:
+                await keep_page(state, response)
         except DataError:
             raise
         except Exception as error:  # noqa: BLE001  (whatever keeps a page from us, the others are kept)

@@ -28,6 +28,7 @@ from newsbot.items import Article, Kind, Link, Where
 from newsbot.push.discovery import hubs_in
 from newsbot.recrawl.planning import LONGEST_SOURCE_REST
 from newsbot.rights import page_rights
+from newsbot.siterights import headers_of
 from newsbot.urls import canonicalize, fingerprint
 from newsbot.visit import Found, Visit
 
@@ -164,16 +165,8 @@ def _parse(state: CrawlState, response: Response, visit: Visit) -> HtmlElement |
     except NotAnArticle as error:
         _fault(state, visit, error.reason)
         return None
-    visit.rights = page_rights(_headers(response), tree, state.site_rights.signals(response.url))
+    visit.rights = page_rights(headers_of(response), tree, state.site_rights.signals(response.url))
     return tree
-
-
-def _headers(response: Response) -> dict[str, list[str]]:
-    told: dict[bytes, list[bytes]] = dict(response.headers)
-    return {
-        name.decode("latin-1").lower(): [one.decode("latin-1") for one in values]
-        for name, values in told.items()
-    }
 
 
 def _links(state: CrawlState, tree: HtmlElement, response: Response, visit: Visit) -> Found:

@@ -1,0 +1,105 @@
+"""The raw archive of a crawl: requests and answers as WARC files in a folder (NEWSBOT_WARC_DIR).
+
+Compressing and writing happen in a thread of their own, one at a time, and a page is acknowledged after that.
+A folder that cannot be written is told once; the crawl goes on without it and tries again from time to time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from scrapy.settings import BaseSettings
+
+from newsbot.clock import Clock
+from newsbot.errors import ArgumentError, DataUnavailable
+from newsbot.warc.folder import WarcFolder
+from newsbot.warc.records import Exchange, packed_exchange
+
+logger = logging.getLogger(__name__)
+
+REST = 60.0
+"""Seconds after a fault before the folder is tried again."""
+LEAST_SIZE = 10**6
+_DEFAULT_SIZE = 10**9
+
+
+class Archive:
+    """See the module's text. ``count(name)`` counts ``archive/kept`` and ``archive/lost``."""
+
+    def __init__(
+        self, folder: WarcFolder, count: Callable[[str], None], clock: Clock = time.monotonic
+    ) -> None:
+        self._folder = folder
+        self._count = count
+        self._clock = clock
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="warc")
+        self._lost = 0
+        """Since the folder could be written last."""
+        self._next_try = 0.0
+
+    async def keep(self, exchange: Exchange) -> None:
+        """Write an exchange; one that cannot be written is counted as lost."""
+        if self._lost and self._clock() < self._next_try:
+            self._lose()
+            return
+        try:
+            await asyncio.get_running_loop().run_in_executor(self._thread, self._write, exchange)
+        except OSError as error:
+            if not self._lost:
+                logger.error(
+                    "%s: pages cannot be archived (%s); the crawl goes on, and tries again every %.0f s",
+                    self._folder.folder, error.strerror or error, REST,
+                )  # fmt: skip
+            self._next_try = self._clock() + REST
+            self._lose()
+            return
+        if self._lost:
+            logger.warning("%s: pages are archived again, %d are lost", self._folder.folder, self._lost)
+            self._lost = 0
+        self._count("archive/kept")
+
+    def close(self) -> None:
+        """Finish the file that is written."""
+        self._thread.shutdown()
+        try:
+            self._folder.close()
+        except OSError as error:
+            logger.error("%s: cannot be finished (%s)", self._folder.folder, error.strerror or error)
+
+    def _write(self, exchange: Exchange) -> None:
+        self._folder.write(packed_exchange(exchange))
+
+    def _lose(self) -> None:
+        self._lost += 1
+        self._count("archive/lost")
+
+
+def open_archive(settings: BaseSettings, count: Callable[[str], None]) -> Archive | None:
+    """Return the archive that the settings name, or None.
+
+    Raises :class:`ArgumentError` for a size that is none, :class:`DataUnavailable` for a folder.
+    """
+    name = settings.get("NEWSBOT_WARC_DIR")
+    if not name:
+        return None
+    given = settings.get("NEWSBOT_WARC_SIZE", _DEFAULT_SIZE)
+    try:
+        size = int(given)
+    except (TypeError, ValueError):
+        size = 0
+    if size < LEAST_SIZE:
+        raise ArgumentError(f"NEWSBOT_WARC_SIZE={given}: must be a number of bytes from {LEAST_SIZE} on")
+    about = f"http-header-user-agent: {settings.get('USER_AGENT')}\r\nrobots: obey\r\n"
+    if not settings.getbool("ROBOTSTXT_OBEY"):
+        about = about.replace("robots: obey", "robots: ignore")
+    try:
+        return Archive(WarcFolder(Path(name).expanduser(), max_size=size, about=about), count)
+    except OSError as error:
+        raise DataUnavailable(
+            f"NEWSBOT_WARC_DIR={name}: cannot be written ({error.strerror or error})"
+        ) from error

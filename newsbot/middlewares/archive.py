@@ -1,0 +1,99 @@
+"""Hands what went over the wire to the archive, once the page was read: only then is it known whether it may.
+
+A page that says ``noarchive`` is not. Redirects say nothing of the kind and are kept as they come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from typing import Any
+
+from scrapy.crawler import Crawler
+from scrapy.http import Request, Response
+
+from newsbot.crawlstate import CrawlState
+from newsbot.rights import page_rights
+from newsbot.siterights import headers_of
+from newsbot.visit import META_KEY, Visit
+from newsbot.warc.records import Exchange
+
+RAW_KEY = "exchange"
+
+
+class WireMiddleware:
+    """Takes note of each answer before it is decompressed; where nothing is archived it does nothing."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.crawler = crawler
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> WireMiddleware:
+        """Make the middleware as Scrapy does."""
+        return cls(crawler)
+
+    async def process_response(self, request: Request, response: Response) -> Response:
+        """Note the answer; keep a redirect at once."""
+        archive = CrawlState.of(self.crawler).archive
+        if archive is None:
+            return response
+        exchange = _exchange(request, response)
+        if 300 <= response.status < 400 and response.status != 304:
+            await archive.keep(exchange)
+        else:
+            request.meta[RAW_KEY] = exchange
+        return response
+
+
+class ArchiveMiddleware:
+    """Keeps the answer after the spider has read all of it."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.crawler = crawler
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> ArchiveMiddleware:
+        """Make the middleware as Scrapy does."""
+        return cls(crawler)
+
+    async def process_spider_output(
+        self, response: Response, result: AsyncIterator[Any]
+    ) -> AsyncIterator[Any]:
+        """Pass on everything; then keep the page, unless it says that it is not to be kept."""
+        async for output in result:
+            yield output
+        state = CrawlState.of(self.crawler)
+        if state.archive is not None:
+            visit: Visit | None = response.meta.get(META_KEY)
+            if visit is None or visit.rights.archive:
+                await keep_page(state, response)
+
+
+async def keep_page(state: CrawlState, response: Response) -> None:
+    """Archive an answer that was read, unless its headers forbid it."""
+    request = response.request
+    exchange = request.meta.pop(RAW_KEY, None) if request is not None else None
+    if state.archive is None or exchange is None:
+        return
+    if page_rights(headers_of(response)).archive:
+        await state.archive.keep(exchange)
+    else:
+        state.count("archive/noarchive")
+
+
+def _exchange(request: Request, response: Response) -> Exchange:
+    return Exchange(
+        url=response.url,
+        at=datetime.now(UTC),
+        method=request.method,
+        asked=_pairs(request.headers),
+        status=response.status,
+        protocol=response.protocol or "",
+        answered=_pairs(response.headers),
+        body=response.body,
+        address="" if response.ip_address is None else str(response.ip_address),
+    )
+
+
+def _pairs(headers: Any) -> tuple[tuple[bytes, bytes], ...]:
+    return tuple((name, value) for name, values in dict(headers).items() for value in values)

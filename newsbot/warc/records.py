@@ -1,0 +1,145 @@
+"""WARC records as bytes."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from http import HTTPStatus
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+from newsbot import __version__
+
+NOT_MODIFIED = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
+SECRET_HEADERS = frozenset((b"authorization", b"proxy-authorization", b"cookie"))
+"""Of requests: they are not written."""
+_REFRAMED = frozenset((b"transfer-encoding", b"content-length", b"connection"))
+_LEVEL = 4
+_LEVEL_PACKED = 1
+"""For what is compressed already."""
+
+Headers = Iterable[tuple[bytes, bytes]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchange:
+    """One request and its answer, as they went over the wire except for the framing."""
+
+    url: str
+    at: datetime
+    method: str
+    asked: tuple[tuple[bytes, bytes], ...]
+    status: int
+    protocol: str
+    answered: tuple[tuple[bytes, bytes], ...]
+    body: bytes
+    """As it was sent: not yet decompressed."""
+    address: str = ""
+    """The server's IP address, if it is known."""
+
+
+def packed_exchange(exchange: Exchange) -> bytes:
+    """Return the ``response`` record (``revisit`` for 304) and the ``request`` record, each gzipped."""
+    answer_id, target = uuid4().urn, exchange.url
+    answer = _answer_block(exchange)
+    headers = {
+        "WARC-Type": "response",
+        "WARC-Record-ID": answer_id,
+        "WARC-Date": warc_date(exchange.at),
+        "WARC-Target-URI": target,
+        "WARC-Payload-Digest": digest(exchange.body),
+        "Content-Type": "application/http; msgtype=response",
+    }
+    if exchange.status == HTTPStatus.NOT_MODIFIED:
+        headers |= {"WARC-Type": "revisit", "WARC-Profile": NOT_MODIFIED}
+    question = {
+        "WARC-Type": "request",
+        "WARC-Record-ID": uuid4().urn,
+        "WARC-Date": warc_date(exchange.at),
+        "WARC-Target-URI": target,
+        "WARC-Concurrent-To": answer_id,
+        "Content-Type": "application/http; msgtype=request",
+    }
+    if exchange.address:
+        headers["WARC-IP-Address"] = question["WARC-IP-Address"] = exchange.address
+    encoded = any(name.lower() == b"content-encoding" for name, _ in exchange.answered)
+    return packed(to_record(answer, headers), _LEVEL_PACKED if encoded else _LEVEL) + packed(
+        to_record(_question_block(exchange), question)
+    )
+
+
+def packed_info(name: str, about: str) -> bytes:
+    """Return the gzipped ``warcinfo`` record that a file begins with."""
+    text = (
+        f"software: newsbot/{__version__}\r\nformat: WARC File Format 1.1\r\n"
+        f"conformsTo: http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/\r\n{about}"
+    )
+    headers = {
+        "WARC-Type": "warcinfo",
+        "WARC-Record-ID": uuid4().urn,
+        "WARC-Date": warc_date(datetime.now(UTC)),
+        "WARC-Filename": name,
+        "Content-Type": "application/warc-fields",
+    }
+    return packed(to_record(text.encode("utf-8", "replace"), headers))
+
+
+def packed(record: bytes, level: int = _LEVEL) -> bytes:
+    """Return a record as a gzip member of its own, without a time, so that equal ones are equal bytes."""
+    return gzip.compress(record, level, mtime=0)
+
+
+def to_record(block: bytes, headers: Mapping[str, str]) -> bytes:
+    """Return one record (section 4 of the standard); length and digest of the block are added."""
+    lines = {name: f"<{value}>" if value.startswith("urn:") else value for name, value in headers.items()} | {
+        "WARC-Block-Digest": digest(block),
+        "Content-Length": str(len(block)),
+    }
+    head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
+    return f"WARC/1.1\r\n{head}\r\n".encode() + block + b"\r\n\r\n"
+
+
+def digest(data: bytes) -> str:
+    """Return the labelled digest of a block or payload."""
+    return "sha1:" + base64.b32encode(hashlib.sha1(data, usedforsecurity=False).digest()).decode()
+
+
+def warc_date(moment: datetime) -> str:
+    """Return a moment as records have it."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _answer_block(exchange: Exchange) -> bytes:
+    try:
+        phrase = HTTPStatus(exchange.status).phrase
+    except ValueError:
+        phrase = "Unknown"
+    kept = [(name, value) for name, value in exchange.answered if name.lower() not in _REFRAMED]
+    if exchange.body or exchange.status != HTTPStatus.NOT_MODIFIED:
+        kept.append((b"Content-Length", str(len(exchange.body)).encode()))
+    line = f"{_version(exchange)} {exchange.status} {phrase}".encode()
+    return b"\r\n".join((line, *_lines(kept), b"", exchange.body))
+
+
+def _question_block(exchange: Exchange) -> bytes:
+    parts = urlsplit(exchange.url)
+    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    host = parts.netloc.rpartition("@")[2].encode("ascii", "replace")
+    kept = [(name, value) for name, value in exchange.asked if name.lower() not in SECRET_HEADERS]
+    if not any(name.lower() == b"host" for name, _ in kept):
+        kept.insert(0, (b"Host", host))
+    line = f"{exchange.method} {path} {_version(exchange)}".encode("ascii", "replace")
+    return b"\r\n".join((line, *_lines(kept), b"", b""))
+
+
+def _version(exchange: Exchange) -> str:
+    """HTTP/2 is written as HTTP/1.1, as archives do: its frames are not kept."""
+    return exchange.protocol if exchange.protocol in ("HTTP/1.0", "HTTP/1.1") else "HTTP/1.1"
+
+
+def _lines(headers: Headers) -> Iterable[bytes]:
+    return (name + b": " + value.replace(b"\r", b" ").replace(b"\n", b" ") for name, value in headers)
