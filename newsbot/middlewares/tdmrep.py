@@ -1,7 +1,7 @@
 """Asks each site once a day for ``/.well-known/tdmrep.json`` before its first page of the day.
 
 What the file says is recorded with the articles. A site without one, or that does not answer, reserves
-nothing by it. robots.txt is obeyed, and the host's clock is moved on by one turn.
+nothing by it. robots.txt is obeyed, and the file takes a turn of the host's clock.
 """
 
 from __future__ import annotations
@@ -70,5 +70,6 @@ class TdmRepMiddleware:
                 state.count("tdmrep/found")
         state.site_rights.heard_tdmrep(origin, told)
         delay = state.delay_of(host_key(origin))
-        if delay > 0:
-            state.rest(host_key(origin), delay)
+        if delay > 0:  # the file took the page's turn; the page takes the next one
+            state.rest(host_key(origin), 2 * delay)
+            await asyncio.sleep(delay)
