@@ -11,8 +11,9 @@ Each policy is held to the budget by its own knob.
 ``true_rate``    the same, told the true rates (not the bursts)
 ``newsbot``      what the crawler does
 
-Columns: polls of a feed in a day, delay from publication in minutes (of lost items until the poll that missed
-them), share of items that the feed showed no more, share that was found later than 12 hours.
+Columns: polls of a feed in a day (the budget, and how many were made), delay from publication in minutes (of
+lost items until the poll that missed them), share of items that the feed showed no more, share that was found
+later than 12 hours.
 
     python -m benchmarks.polling [--polls 6,12,24,48] [--only newsbot,…] [--feeds 2000] [--seed 1] [--json]
 """
@@ -62,13 +63,14 @@ def compare(world: FeedWorld, a_day: float, seed: int, only: list[str]) -> Itera
         if "" not in only and name not in only:
             continue
         first = np.random.default_rng([seed, 1]).uniform(0, DAY / a_day, world.settings.feeds)
-        yield _row(name, judge(world, run_policy(world, make(), first), LEARNING))
+        yield _row(name, a_day, judge(world, run_policy(world, make(), first), LEARNING))
 
 
-def _row(name: str, found: Freshness) -> dict[str, Any]:
+def _row(name: str, a_day: float, found: Freshness) -> dict[str, Any]:
     return {
         "policy": name,
-        "polls": round(found.polls, 2),
+        "polls": int(a_day) if a_day.is_integer() else a_day,
+        "polls_made": round(found.polls, 2),
         "median_min": round(found.median / MINUTE, 1),
         "mean_min": round(found.mean / MINUTE, 1),
         "p95_min": round(found.p95 / MINUTE, 1),
