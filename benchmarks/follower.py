@@ -62,6 +62,9 @@ class NothingKept:
     def count_site(self, record: SiteRecord) -> None:
         """Keep nothing."""
 
+    def add_activity(self, at: float, sites: Any) -> None:
+        """Keep nothing."""
+
     def notes(self, kind: str) -> dict[str, dict[str, Any]]:
         """Know nothing."""
         del kind

@@ -286,7 +286,7 @@ class CrawlState:
 
     def write_books(self) -> None:
         """Bring what is kept of each site, and the size of the queue, up to date."""
-        self.books.write(self.storage, self.stats.get_stats())
+        self.books.write(self.storage, self.stats.get_stats(), self.clock())
         self.lessons.write()
         self.site_health.write(self.notes)
         if self.outage.count:

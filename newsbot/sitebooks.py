@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from newsbot.figures import site_counters
+from newsbot.storage.activity import Activity
 from newsbot.storage.base import SiteRecord, Storage
 
 
@@ -17,9 +18,14 @@ class SiteBooks:
     last_article: dict[str, float] = field(default_factory=dict)
     last_error: dict[str, tuple[str, float]] = field(default_factory=dict)
     _written: dict[str, Any] = field(default_factory=dict)
+    _in_hours: dict[str, Any] = field(default_factory=dict)
+    """What was added to the hours of sites."""
 
-    def write(self, storage: Storage, stats: Mapping[str, Any]) -> None:
-        """Add to storage. Raises :class:`newsbot.errors.DataError`; the rest is then written next time."""
+    def write(self, storage: Storage, stats: Mapping[str, Any], now: float) -> None:
+        """Add to storage; ``now`` in POSIX seconds.
+
+        Raises :class:`newsbot.errors.DataError`; the rest is then written next time.
+        """
         for domain, counters in site_counters(stats, self._written).items():
             cause, at = self.last_error.get(domain, (None, None))
             storage.count_site(
@@ -36,3 +42,10 @@ class SiteBooks:
             for what in counters:
                 name = f"newsbot/site/{domain}/{what}"
                 self._written[name] = stats[name]
+        grown = site_counters(stats, self._in_hours)
+        if grown:
+            cast("Activity", storage).add_activity(now, grown)
+            for domain, counters in grown.items():
+                for what in counters:
+                    name = f"newsbot/site/{domain}/{what}"
+                    self._in_hours[name] = stats[name]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from typing import Any, cast
 
 from newsbot.backends import open_rules
@@ -15,16 +15,13 @@ from newsbot.errors import ArgumentError
 from newsbot.figures import percent, share
 from newsbot.frontier.base import ASIDE, Entry
 from newsbot.health import Health, health
-from newsbot.items import Kind
 from newsbot.reading import queued, stored
 from newsbot.rules import RuleSet
-from newsbot.rules.match import classify
-from newsbot.rules.schema import Rule
 from newsbot.sitehealth import alarms
-from newsbot.storage.base import ArticleFilter, RepeatedText, SiteRecord, SourceRecord, Storage
+from newsbot.sitesheet import Site, health_text, known_sites, sites_of
+from newsbot.storage.base import RepeatedText, SourceRecord, Storage
 from newsbot.storage.notes import Notes
 from newsbot.terminal import Column, when
-from newsbot.urls import canonicalize
 
 LISTED = 1000
 """URLs set aside that are looked at, the latest ones."""
@@ -56,33 +53,12 @@ SOURCE_COLUMNS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Site:
-    """One site with its sources."""
-
-    domain: str
-    articles: int
-    record: SiteRecord
-    sources: Sequence[SourceRecord]
-    named: frozenset[str]
-    """URLs of feeds, sitemaps, and of the sections that the rule names: those that people look after."""
-
-    def counter(self, name: str) -> int:
-        """A counter over all crawls."""
-        return int(self.record.counters.get(name, 0))
-
-    @property
-    def useful_share(self) -> float | None:
-        """Pages that held an article, in fetched pages outside feeds, sitemaps and sections."""
-        return share(self.counter("article_pages"), self.counter("pages"))
-
-
 def sources(call: Call) -> int:
     """Print both tables, of all sites or of one."""
     rules = open_rules(call.settings)
     now = time.time()
     with stored(call.settings) as storage, queued(call.settings) as frontier:
-        sites = list(_sites(storage, rules, call.options.domain))
+        sites = list(sites_of(storage, rules, _chosen(call.options.domain, storage, rules)))
         aside = frontier.aside(LISTED)
         number = frontier.counts()["aside"]
         repeated = storage.repeated_texts()
@@ -159,57 +135,16 @@ def repeated_lines(repeated: Sequence[RepeatedText]) -> Iterator[str]:
         yield f"  and {len(repeated) - SHOWN_REPEATED} further texts; --json lists up to 100"
 
 
-def _sites(storage: Storage, rules: RuleSet, domain: str | None) -> Iterator[Site]:
-    records = storage.sites()
-    polled: dict[str, list[SourceRecord]] = defaultdict(list)
-    for record in storage.sources():
-        polled[record.source].append(record)
-    known = sorted({*records, *polled, *(rule.domain for rule in rules)})
-    for one in [_chosen(domain, known, rules)] if domain else known:
-        rule = rules.get(one)
-        never = never_polled(rule, polled[one]) if rule else []
-        sources = [*sorted(polled[one], key=lambda record: (record.kind, record.url)), *never]
-        yield Site(
-            domain=one,
-            articles=storage.count_articles(ArticleFilter(source=one)),
-            record=records.get(one) or SiteRecord(source=one),
-            sources=sources,
-            named=frozenset(record.url for record in sources if _is_named(record, rule)),
-        )
-
-
-def _chosen(domain: str, known: Sequence[str], rules: RuleSet) -> str:
+def _chosen(domain: str | None, storage: Storage, rules: RuleSet) -> str | None:
+    if not domain:
+        return None
     rule = rules.get(domain)
     chosen = rule.domain if rule else domain.lower()
+    known = known_sites(storage, rules)
     if chosen not in known:
         hint = did_you_mean(chosen, known)
         raise ArgumentError(f"{domain!r} is no site of the rules or the data{hint}")
     return chosen
-
-
-def _is_named(record: SourceRecord, rule: Rule | None) -> bool:
-    if record.kind is not Kind.SECTION:
-        return True
-    if rule is None:
-        return False
-    match = classify(rule, canonicalize(record.url, rule.drop_query))
-    return match.kind is Kind.SECTION and match.pattern is None
-
-
-def never_polled(rule: Rule, polled: Iterable[SourceRecord]) -> list[SourceRecord]:
-    """Return empty records for the sources that a rule names and nothing has fetched yet."""
-    seen = {canonicalize(record.url, rule.drop_query) for record in polled}
-    named = (
-        (Kind.FEED, rule.feeds),
-        (Kind.SITEMAP, rule.sitemaps),
-        (Kind.SECTION, (*rule.sections, *rule.seeds)),
-    )
-    return [
-        SourceRecord(url=url, source=rule.domain, kind=kind)
-        for kind, urls in named
-        for url in dict.fromkeys(urls)
-        if canonicalize(url, rule.drop_query) not in seen
-    ]
 
 
 def _site_row(site: Site, now: float) -> tuple[object, ...]:
@@ -239,15 +174,6 @@ def _source_row(one: SourceRecord, now: float) -> tuple[object, ...]:
         health_text(one, now),
         one.url,
     )
-
-
-def health_text(one: SourceRecord, now: float) -> str:
-    """Return the health with what stands behind a failure."""
-    state = health(one, now)
-    if state not in (Health.FAILING, Health.DEAD):
-        return state.value
-    since = "" if one.failing_since is None else f" since {when(one.failing_since, now)}"
-    return f"{state}{since}: {one.last_error or 'unknown'}, {one.failures} times"
 
 
 def _site_document(site: Site, now: float) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from newsbot.frontier.sqlite_resume import take_again
 from newsbot.frontier.sqlite_rows import dump, entry_of, find
 from newsbot.frontier.sqlite_schema import MIGRATIONS, PUBLIC_STATES
 from newsbot.frontier.transfer import EntryCopy, HostCopy
+from newsbot.frontier.watching import Watch, Worker
 from newsbot.sqlitefile import open_database, readable_errors, snapshot, transaction
 
 _LEASE = "UPDATE frontier_urls SET state = 'leased', at = ?, owner = ?, token = ? WHERE id = ?"
@@ -61,6 +62,17 @@ _OWNERS = """
 SELECT DISTINCT owner FROM frontier_urls WHERE state = 'leased' AND at IS NOT NULL ORDER BY owner
 """
 _AT_WORK = "SELECT DISTINCT owner FROM frontier_urls WHERE state = 'leased' AND at > ? ORDER BY owner"
+_WORKERS = """
+SELECT owner, count(*), min(at) FROM frontier_urls WHERE state = 'leased' AND at IS NOT NULL
+GROUP BY owner ORDER BY owner
+"""
+_LATE = """
+SELECT min(since) FROM (
+    SELECT min(due) AS since FROM frontier_urls WHERE state = 'ready' AND due > 0 AND due <= :now
+    UNION ALL SELECT min(at) FROM frontier_urls WHERE state = 'waiting' AND at > 0 AND at <= :now
+    UNION ALL SELECT min(at) FROM frontier_urls WHERE state = 'done' AND at > 0 AND at <= :now
+)
+"""
 _EXTEND = "UPDATE frontier_urls SET at = ? WHERE state = 'leased' AND at IS NOT NULL AND owner = ?"
 
 _SET_POLITENESS = """
@@ -267,6 +279,14 @@ class SqliteFrontier:
                 counts[PUBLIC_STATES[state]] += urls
             (counts["hosts"],) = db.execute("SELECT count(*) FROM frontier_hosts").fetchone()
             return counts
+
+    def watch(self) -> Watch:
+        """Look at workers and lag; see :mod:`newsbot.frontier.watching`."""
+        now = self._clock()
+        with self._reading() as db:
+            (late,) = db.execute(_LATE, {"now": now}).fetchone()
+            workers = [Worker(*row) for row in db.execute(_WORKERS)]
+        return Watch(now, late, workers)
 
     # --- copies
     def at_work(self) -> list[str]:

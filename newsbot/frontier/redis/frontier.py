@@ -23,6 +23,7 @@ from newsbot.frontier.redis.keys import Keys
 from newsbot.frontier.redis.scripts import Scripts
 from newsbot.frontier.redis.transfer import entry_copy, host_copy, values
 from newsbot.frontier.transfer import EntryCopy, HostCopy
+from newsbot.frontier.watching import Watch, Worker
 from newsbot.items import Kind
 from newsbot.redisserver import SettingsLike, connect, readable_errors, refuse_eviction, server_name
 
@@ -278,6 +279,11 @@ class RedisFrontier:
         """How many entries are in each state: keys pending, leased, done, aside, hosts."""
         names = ("pending", "leased", "done", "aside", "hosts")
         return dict(zip(names, self._scripts.stats(), strict=False))
+
+    def watch(self) -> Watch:
+        """Look at workers and lag; see :mod:`newsbot.frontier.watching`."""
+        now, late, workers = self._scripts.watch()
+        return Watch(now, late, [Worker(*one) for one in sorted(workers)])
 
     # --- copies
     def at_work(self) -> list[str]:

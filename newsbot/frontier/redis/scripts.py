@@ -148,6 +148,12 @@ class Scripts:
         answer: list[int] = self._run("stats")
         return answer
 
+    def watch(self) -> tuple[float, float | None, list[tuple[str, int, float]]]:
+        """The present, since when something is overdue, and owner, leases, first deadline of each owner."""
+        now, late, *rest = self._run("watch")
+        rows = zip(rest[::3], rest[1::3], rest[2::3], strict=True)
+        return float(now), optional(late), [(name.decode(), int(many), float(at)) for name, many, at in rows]
+
     # --- copies
     def at_work(self) -> list[str]:
         """Who holds leases whose deadline lies ahead."""

@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 from newsbot.items import Article, Kind, PageRecord
+from newsbot.storage.activity import ALL, Arrival, Hour
 from newsbot.storage.base import (
     ArticleFilter,
     Hit,
@@ -25,6 +26,7 @@ from newsbot.storage.base import (
 )
 from newsbot.storage.checks import CheckedPage, PageCheck
 from newsbot.storage.mongo import (
+    activity,
     articles,
     discovery,
     notes,
@@ -262,6 +264,22 @@ class MongoStorage:
         """See :meth:`newsbot.storage.polls.PollLog.polls`."""
         with self._readable() as database:
             yield from polls.polls(database, url)
+
+    # --- activity
+    def add_activity(self, at: float, sites: Mapping[str, Mapping[str, float]]) -> None:
+        """See :meth:`newsbot.storage.activity.Activity.add_activity`."""
+        with self._readable() as database:
+            activity.add_activity(database, at, sites)
+
+    def activity(self, since: float, source: str | None = ALL) -> list[Hour]:
+        """See :meth:`newsbot.storage.activity.Activity.activity`."""
+        with self._readable() as database:
+            return activity.activity(database, since, source)
+
+    def arrivals(self, limit: int, source: str | None = None) -> list[Arrival]:
+        """See :meth:`newsbot.storage.activity.Activity.arrivals`."""
+        with self._readable() as database:
+            return activity.arrivals(database, limit, source)
 
     # --- copies
     def count_copies(self) -> dict[str, int]:

@@ -20,6 +20,7 @@ ranges of it, so that the versions of an article lie together). docs/scaling.md 
 | notes | kind and key | what a part of newsbot keeps for itself (see newsbot/storage/notes.py) |
 | joined | story | where a story is that was joined with another one (see stories.py) |
 | page_checks | fingerprint | the last checks of a page (see checks.py) |
+| site_hours | site and hour | what a site did in an hour (see newsbot/storage/activity.py) |
 | polls | URL and day | the polls of a source on a day (see newsbot/storage/polls.py) |
 """
 
@@ -128,6 +129,23 @@ def _make_page_checks(database: Collections) -> None:
     database["page_checks"].create_indexes([of_site])
 
 
+def _make_hours(database: Collections) -> None:
+    """The trend of a site, and of all; the newest articles of a site, and in a language."""
+    _make(database, "site_hours")
+    database["site_hours"].create_indexes(
+        [
+            IndexModel([("source", ASCENDING), ("hour", ASCENDING)]),
+            IndexModel([("hour", ASCENDING), ("source", ASCENDING)]),
+        ]
+    )
+    database["articles"].create_indexes(
+        [
+            IndexModel([("source", ASCENDING), ("moment", DESCENDING), ("_id", DESCENDING)]),
+            IndexModel([("language", ASCENDING), ("moment", DESCENDING), ("_id", DESCENDING)]),
+        ]
+    )
+
+
 MIGRATIONS: tuple[Callable[[Collections], None], ...] = (
     _make_first,
     _index_due_pages,
@@ -136,6 +154,7 @@ MIGRATIONS: tuple[Callable[[Collections], None], ...] = (
     _make_joined,
     _make_polls,
     _make_page_checks,
+    _make_hours,
 )
 """``MIGRATIONS[n]`` leads from version n to n + 1. Never change one that was released: add the next.
 
@@ -185,7 +204,7 @@ def _version(database: Collections) -> int | None:
 def _refuse_foreign(place: Place) -> None:
     """Another program's collections of the same names are left alone."""
     database = place.database
-    names = (*_FIRST, "search_results", "notes", "joined", "polls", "page_checks")
+    names = (*_FIRST, "search_results", "notes", "joined", "polls", "page_checks", "site_hours")
     taken = [name for name in names if database[name].find_one({}, {"_id": 1}) is not None]
     if taken and _version(database) is None:  # else another worker made them meanwhile, and wrote
         raise SchemaError(

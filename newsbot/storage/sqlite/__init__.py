@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 from newsbot.items import Article, Kind, PageRecord
 from newsbot.sqlitefile import open_database, readable_errors, transaction
+from newsbot.storage.activity import ALL, Arrival, Hour
 from newsbot.storage.base import (
     ArticleFilter,
     Hit,
@@ -28,7 +29,18 @@ from newsbot.storage.base import (
 from newsbot.storage.checks import CheckedPage, PageCheck
 from newsbot.storage.polls import Poll
 from newsbot.storage.results import SearchResult, SearchSummary
-from newsbot.storage.sqlite import articles, notes, polls, results, search, sources, store, stories, transfer
+from newsbot.storage.sqlite import (
+    activity,
+    articles,
+    notes,
+    polls,
+    results,
+    search,
+    sources,
+    store,
+    stories,
+    transfer,
+)
 from newsbot.storage.sqlite import checks as page_checks
 from newsbot.storage.sqlite import pages as page_table
 from newsbot.storage.sqlite.schema import MIGRATIONS
@@ -235,6 +247,22 @@ class SqliteStorage:
         with self._reading() as database:
             rows = polls.rows(database, url)
         return polls.polls(rows)
+
+    # --- activity
+    def add_activity(self, at: float, sites: Mapping[str, Mapping[str, float]]) -> None:
+        """See :meth:`newsbot.storage.activity.Activity.add_activity`."""
+        with self._writing() as database:
+            activity.add_activity(database, at, sites)
+
+    def activity(self, since: float, source: str | None = ALL) -> list[Hour]:
+        """See :meth:`newsbot.storage.activity.Activity.activity`."""
+        with self._reading() as database:
+            return activity.activity(database, since, source)
+
+    def arrivals(self, limit: int, source: str | None = None) -> list[Arrival]:
+        """See :meth:`newsbot.storage.activity.Activity.arrivals`."""
+        with self._reading() as database:
+            return activity.arrivals(database, limit, source)
 
     # --- copies
     def count_copies(self) -> dict[str, int]:

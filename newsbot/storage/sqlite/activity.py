@@ -1,0 +1,56 @@
+"""Hours of sites: one row a site and hour, and one for all of them; articles by the time of their fetch."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping
+
+from newsbot.storage.activity import COUNTED, HOUR, KEEP_HOURS, Arrival, Hour, counted
+from newsbot.storage.records import clean, from_stamp
+
+_ADD = (
+    f"INSERT INTO site_hour (source, hour, {', '.join(COUNTED)})"
+    f" VALUES (:source, :hour, {', '.join(f':{name}' for name in COUNTED)})"
+    f" ON CONFLICT (source, hour) DO UPDATE SET {', '.join(f'{name} = {name} + :{name}' for name in COUNTED)}"
+)
+_ARRIVALS = """
+SELECT source, published_at, fetched_at, json_extract(data, '$.published_precision') AS precision
+FROM article WHERE version = 1 {} ORDER BY fetched_at DESC LIMIT ?
+"""
+
+
+def add_activity(database: sqlite3.Connection, at: float, sites: Mapping[str, Mapping[str, float]]) -> None:
+    """Add counters to an hour; within a write transaction."""
+    none = dict.fromkeys(COUNTED, 0)
+    hour = int(at // HOUR)
+    for source, counters in counted(sites).items():
+        name = clean(source)
+        database.execute(_ADD, none | counters | {"source": name, "hour": hour})
+        database.execute("DELETE FROM site_hour WHERE source = ? AND hour <= ?", (name, hour - KEEP_HOURS))
+
+
+def activity(database: sqlite3.Connection, since: float, source: str | None) -> list[Hour]:
+    """Return the hours of a site, of all together, or of each site."""
+    chosen, values = ("source <> ''", []) if source is None else ("source = ?", [clean(source)])
+    rows = database.execute(
+        f"SELECT * FROM site_hour WHERE {chosen} AND hour >= ? ORDER BY hour, source",
+        [*values, int(since // HOUR)],
+    )
+    return [
+        Hour(row["source"], row["hour"], {name: row[name] for name in COUNTED if row[name]}) for row in rows
+    ]
+
+
+def arrivals(database: sqlite3.Connection, limit: int, source: str | None) -> list[Arrival]:
+    """Return the articles that were fetched last."""
+    chosen, values = ("", []) if source is None else ("AND source = ?", [source])
+    rows = database.execute(_ARRIVALS.format(chosen), [*values, max(0, limit)])
+    return [
+        Arrival(
+            row["source"],
+            from_stamp(row["published_at"]),
+            row["precision"] in ("second", "minute"),
+            from_stamp(row["fetched_at"]),
+        )
+        for row in rows
+    ]

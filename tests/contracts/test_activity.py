@@ -1,0 +1,102 @@
+"""What every storage keeps to: :mod:`newsbot.storage.activity`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from newsbot.items import Article
+from newsbot.storage.activity import ALL, HOUR, KEEP_HOURS, Activity, Arrival, Hour
+from newsbot.storage.base import Storage
+from tests.contracts.storage_backends import Place
+
+NOON = 498_000 * HOUR
+MORNING = datetime(2026, 11, 20, 8, tzinfo=UTC)
+
+
+@pytest.fixture
+def storage(place: Place) -> Iterator[Storage]:
+    opened = place.open()
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def log(storage: Storage) -> Activity:
+    assert isinstance(storage, Activity)
+    return storage
+
+
+def test_counters_add_up_by_site_and_hour_and_over_all_sites(log: Activity) -> None:
+    log.add_activity(
+        NOON, {"a.org": {"pages": 3, "articles": 2.0, "errors/timeout": 1}, "b.org": {"pages": 1}}
+    )
+    log.add_activity(NOON + 3599, {"a.org": {"pages": 1}})
+    log.add_activity(NOON + 3600, {"a.org": {"errors": 4}, "c.org": {"unheard_of": 9}})
+    assert log.activity(NOON, "a.org") == [
+        Hour("a.org", 498_000, {"pages": 4, "articles": 2}),
+        Hour("a.org", 498_001, {"errors": 4}),
+    ]
+    assert log.activity(NOON) == [
+        Hour(ALL, 498_000, {"pages": 5, "articles": 2}),
+        Hour(ALL, 498_001, {"errors": 4}),
+    ]
+    assert [(one.source, one.hour) for one in log.activity(NOON, None)] == [
+        ("a.org", 498_000),
+        ("b.org", 498_000),
+        ("a.org", 498_001),
+    ]
+    assert [one.hour for one in log.activity(NOON + 3600, "a.org")] == [498_001]
+    assert log.activity(NOON, "c.org") == []
+
+
+def test_nothing_is_kept_of_nothing(log: Activity) -> None:
+    log.add_activity(NOON, {})
+    log.add_activity(NOON, {"a.org": {"pages": 0}})
+    assert log.activity(0) == []
+    assert log.activity(0, None) == []
+
+
+def test_old_hours_are_forgotten(log: Activity) -> None:
+    log.add_activity(NOON, {"a.org": {"pages": 1}, "b.org": {"pages": 1}})
+    log.add_activity(NOON + KEEP_HOURS * HOUR, {"a.org": {"pages": 2}})
+    assert [one.hour for one in log.activity(0, "a.org")] == [498_000 + KEEP_HOURS]
+    assert [one.hour for one in log.activity(0)] == [498_000 + KEEP_HOURS]
+    assert [one.hour for one in log.activity(0, "b.org")] == [498_000]
+
+
+def test_arrivals_are_the_first_versions_fetched_last(storage: Storage, log: Activity) -> None:
+    for number in range(4):
+        storage.store(
+            Article(
+                url=f"https://a{number % 2}.org/{number}",
+                canonical_url=f"https://a{number % 2}.org/{number}",
+                source=f"a{number % 2}.org",
+                title=f"Title {number}",
+                text=f"Text {number}",
+                content_hash=f"{number}",
+                published_at=None if number == 3 else MORNING,
+                published_precision="day" if number == 2 else "minute",
+                fetched_at=MORNING + timedelta(minutes=number),
+            )
+        )
+    storage.store(
+        Article(
+            url="https://a0.org/0",
+            canonical_url="https://a0.org/0",
+            source="a0.org",
+            title="Title 0",
+            text="Another text",
+            content_hash="another",
+            fetched_at=MORNING + timedelta(hours=9),
+        )
+    )
+    assert log.arrivals(2) == [
+        Arrival("a1.org", None, True, MORNING + timedelta(minutes=3)),
+        Arrival("a0.org", MORNING, False, MORNING + timedelta(minutes=2)),
+    ]
+    assert log.arrivals(10, "a1.org")[-1] == Arrival("a1.org", MORNING, True, MORNING + timedelta(minutes=1))
+    assert len(log.arrivals(10)) == 3
+    assert log.arrivals(0) == []

@@ -1,0 +1,49 @@
+"""What every frontier keeps to: :mod:`newsbot.frontier.watching`."""
+
+from __future__ import annotations
+
+from newsbot.frontier.base import Frontier
+from newsbot.frontier.watching import Watch, Watched, Worker
+from tests.contracts.frontier_backends import FakeClock, make_entry
+
+
+def look(frontier: Frontier) -> Watch:
+    assert isinstance(frontier, Watched)
+    return frontier.watch()
+
+
+def test_an_empty_frontier_has_neither_workers_nor_lag(frontier: Frontier, clock: FakeClock) -> None:
+    assert look(frontier) == Watch(clock.now, None, [])
+    assert look(frontier).lag == 0
+
+
+def test_workers_and_their_leases(frontier: Frontier, clock: FakeClock) -> None:
+    frontier.add([make_entry(name, host=f"{name}.example") for name in "abc"])
+    frontier.lease("one", 2, horizon=clock.now, ttl=60)
+    clock.advance(5)
+    frontier.lease("two", 2, horizon=clock.now, ttl=60)
+    assert look(frontier).workers == [
+        Worker("one", 2, clock.now + 55),
+        Worker("two", 1, clock.now + 60),
+    ]
+    frontier.release("one")
+    assert [worker.owner for worker in look(frontier).workers] == ["two"]
+
+
+def test_lag_is_that_of_what_was_planned_first(frontier: Frontier, clock: FakeClock) -> None:
+    frontier.add([make_entry("now"), make_entry("soon", due=clock.now + 10)])
+    assert look(frontier).lag == 0
+    clock.advance(40)
+    assert look(frontier).lag == 30
+    # once a horizon has reached it, it waits for its host's turn
+    frontier.lease("one", 1, horizon=clock.now, ttl=60)
+    clock.advance(5)
+    assert look(frontier).lag == 35
+
+
+def test_what_was_done_and_is_due_again_is_late(frontier: Frontier, clock: FakeClock) -> None:
+    frontier.add([make_entry("a")])
+    (lease,) = frontier.lease("one", 1, horizon=clock.now, ttl=60)
+    frontier.ack(lease, next_due=clock.now + 100)
+    clock.advance(160)
+    assert look(frontier).lag == 60
