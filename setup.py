@@ -15,7 +15,10 @@ setup(
     package_dir={"newsbot.site_rules": "rules"},
     package_data={
         "newsbot.site_rules": ["*.yaml"],
-        "newsbot": ["**/*.lua", "**/*.sql", "**/*.txt", "**/*.json", "py.typed"],
+        "newsbot": [
+            *(f"**/*.{kind}" for kind in ("lua", "sql", "txt", "json", "html", "css", "js", "svg")),
+            "py.typed",
+        ],
     },
     entry_points={"scrapy": ["settings = newsbot.settings"]},
     zip_safe=True,

@@ -63,6 +63,7 @@ NEWSBOT_POLL_BUDGET = os.environ.get("NEWSBOT_POLL_BUDGET", "0")
 
 # --- being told of changes (scrapy serve)
 NEWSBOT_PUBLIC_URL = os.environ.get("NEWSBOT_PUBLIC_URL", "")
+NEWSBOT_WEB_TOKEN = os.environ.get("NEWSBOT_WEB_TOKEN", "")
 NEWSBOT_SENSOR_SECRET = os.environ.get("NEWSBOT_SENSOR_SECRET", "")
 NEWSBOT_PUSH_PER_HOST = 600
 NEWSBOT_PUSH_PER_SENDER = 1200

@@ -1,4 +1,4 @@
-"""How each site and each of its feeds, sitemaps and sections does: what `scrapy sources` and the dashboard show."""
+"""How each site and each of its sources does: what `scrapy sources` and the dashboard show."""
 
 from __future__ import annotations
 

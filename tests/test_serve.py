@@ -100,9 +100,11 @@ def test_wrong_words_are_one_line(world: World, site: MockServer) -> None:
     for words, said in (
         (("--port", "70000"), "is no port"),
         (("--public-url", "news.example.org"), "is no address; write https://"),
+        (("--host", "203.0.113.1", "--port", "1"), "set NEWSBOT_WEB_TOKEN"),
         (("--host", "203.0.113.1", "--port", "1"), "cannot listen on 203.0.113.1:1"),
     ):
-        done = scrapy("serve", *words, **environment)
+        token = "" if "NEWSBOT" in said else "x" * 16
+        done = scrapy("serve", *words, **environment, NEWSBOT_WEB_TOKEN=token)
         assert done.returncode in (1, 2)
         assert said in done.stderr
         assert "Traceback" not in done.stderr

@@ -1,4 +1,4 @@
-"""``scrapy serve``: be told of changes (WebSub, IndexNow, sensors, pings)."""
+"""``scrapy serve``: the dashboard with its API, and be told of changes (WebSub, IndexNow, sensors, pings)."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ def run(call: Call) -> int:
         user_agent=str(settings.get("USER_AGENT")),
         allow_private=settings.getbool("NEWSBOT_ALLOW_PRIVATE"),
         sensor_secret=str(settings.get("NEWSBOT_SENSOR_SECRET") or ""),
+        token=str(settings.get("NEWSBOT_WEB_TOKEN") or ""),
         per_host=settings.getfloat("NEWSBOT_PUSH_PER_HOST"),
         per_sender=settings.getfloat("NEWSBOT_PUSH_PER_SENDER"),
     )
@@ -48,11 +49,11 @@ def _port(text: str) -> int:
 class Command(NewsbotCommand):
     """See the module's text."""
 
-    summary = "Be told of changes: WebSub, IndexNow, sensors, pings"
+    summary = "Dashboard, HTTP API, and the receiver of notices of changes"
     actions = (
         Action(
             "",
-            "Receive notices of changes beside running crawls, and subscribe to the hubs of feeds",
+            "Serve the dashboard and its API beside running crawls, and receive notices of changes",
             run,
             (
                 Argument("--host", default=HOST, metavar="ADDRESS", help=f"where to listen; else {HOST}"),

@@ -59,7 +59,7 @@ class Activity(Protocol):
         """
 
     def arrivals(self, limit: int, source: str | None = None) -> list[Arrival]:
-        """The articles that were fetched last, the newest first; later versions of an article are left out."""
+        """The articles fetched last, the newest first; without those that have later versions."""
 
 
 def counted(sites: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, int]]:

@@ -15,6 +15,8 @@ from aiohttp import web
 from newsbot import backends
 from newsbot.clock import system_clock
 from newsbot.errors import DataError, UserError
+from newsbot.web.dashboard.access import make_access
+from newsbot.web.dashboard.app import dashboard
 from newsbot.web.desk import Desk
 from newsbot.web.offthread import OffThread
 from newsbot.web.outgoing import Outgoing
@@ -41,6 +43,8 @@ class Options:
     user_agent: str = "newsbot"
     allow_private: bool = False
     sensor_secret: str = ""
+    token: str = ""
+    """What acting takes, and reading where others can reach us; see newsbot/web/dashboard/access.py."""
     per_host: float = 600.0
     """Fetches that notices may cause on one host in an hour."""
     per_sender: float = 1200.0
@@ -67,6 +71,7 @@ async def serve(
 @asynccontextmanager
 async def running(settings: backends.SettingsLike, options: Options) -> AsyncIterator[str]:
     """Serve within the block, which gets our address. Raises :class:`newsbot.errors.UserError` kinds."""
+    access = make_access(options.token, options.host, public=bool(options.public_url))
     async with AsyncExitStack() as stack:
         data = OffThread()
         stack.callback(data.close)
@@ -76,7 +81,7 @@ async def running(settings: backends.SettingsLike, options: Options) -> AsyncIte
             Outgoing(options.user_agent, allow_private=options.allow_private)
         )
         app = web.Application(client_max_size=MAX_BODY, middlewares=[_readable_faults])
-        app.router.add_get("/healthz", _health(desk, data))
+        await stack.enter_async_context(dashboard(app, settings, access, system_clock, lambda: _told(desk)))
         make_receiver(
             desk,
             subscriptions,
@@ -129,12 +134,8 @@ async def _listen(app: web.Application, options: Options, stack: AsyncExitStack)
     return f"http://{host}:{port}"
 
 
-def _health(desk: Desk, data: OffThread) -> Callable[[web.Request], Awaitable[web.Response]]:
-    async def health(_request: web.Request) -> web.Response:
-        await data.call(desk.storage.count_articles)
-        return web.json_response({"status": "ok"})
-
-    return health
+def _told(desk: Desk) -> dict[tuple[str, str], int]:
+    return {(protocol, fate.value): count for (protocol, fate), count in desk.fates.items()}
 
 
 @web.middleware

@@ -311,6 +311,10 @@ class SqliteStorage:
         with self._writing() as database:
             transfer.take_sites(database, records)
 
+    def interrupt(self) -> None:
+        """Break off what another thread reads now: it raises :class:`newsbot.errors.DataError`."""
+        self._database.interrupt()
+
     def close(self) -> None:
         """See :meth:`newsbot.storage.base.Storage.close`."""
         self._database.close()

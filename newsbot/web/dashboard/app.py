@@ -1,0 +1,123 @@
+"""Which address leads to what."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+
+from aiohttp import web
+
+from newsbot import backends
+from newsbot.clock import Clock
+from newsbot.web.dashboard import pages
+from newsbot.web.dashboard.access import COOKIE, SESSION_SECONDS, Access
+from newsbot.web.dashboard.memos import make_memos
+from newsbot.web.dashboard.metrics import CONTENT_TYPE, exposition
+from newsbot.web.dashboard.rendering import HEADERS
+from newsbot.web.dashboard.service import Dashboard, asset
+from newsbot.web.readers import Data, Readers
+
+QUICK_THREADS = 3
+"""Threads for questions of people; another one computes what is dear."""
+Notices = Callable[[], Mapping[tuple[str, str], int]]
+
+_PAGES: tuple[tuple[str, Callable[[Dashboard, web.Request], Awaitable[web.Response]]], ...] = (
+    ("/", pages.overview),
+)
+
+
+@asynccontextmanager
+async def dashboard(
+    app: web.Application, settings: backends.SettingsLike, access: Access, clock: Clock, notices: Notices
+) -> AsyncIterator[Dashboard]:
+    """Add the dashboard to ``app`` and keep its data open within the block."""
+    quick = Readers(settings, QUICK_THREADS, "look")
+    slow = Readers(settings, 1, "count")
+    board = Dashboard(quick, make_memos(slow, clock), access, clock)
+    add_routes(board, app, notices)
+    board.memos.warm()
+    try:
+        yield board
+    finally:
+        slow.close()
+        quick.close()
+        await board.memos.close()
+
+
+def add_routes(board: Dashboard, app: web.Application, notices: Notices) -> None:
+    """Add all addresses of the dashboard."""
+    for path, handler in _PAGES:
+        app.router.add_get(path, board.reading(_bound(board, handler)))
+    app.router.add_get("/assets/{name}", asset)
+    app.router.add_get("/healthz", _health(board))
+    app.router.add_get("/metrics", board.reading(_metrics(board, notices)))
+    app.router.add_get("/login", _login_page(board))
+    app.router.add_post("/login", _log_in(board))
+    app.router.add_post("/logout", board.acting(_log_out(board)))
+
+
+def _bound(
+    board: Dashboard, handler: Callable[[Dashboard, web.Request], Awaitable[web.Response]]
+) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+    async def bound(request: web.Request) -> web.StreamResponse:
+        return await handler(board, request)
+
+    return bound
+
+
+def _health(board: Dashboard) -> Callable[[web.Request], Awaitable[web.Response]]:
+    def look(data: Data) -> None:
+        data.storage.pages([bytes(16)])
+        data.frontier.known([bytes(16)])
+
+    async def health(_request: web.Request) -> web.Response:
+        await board.readers.call(look)
+        return web.json_response({"status": "ok"}, headers={"Cache-Control": "no-store"})
+
+    return health
+
+
+def _metrics(board: Dashboard, notices: Notices) -> Callable[[web.Request], Awaitable[web.Response]]:
+    async def metrics(_request: web.Request) -> web.Response:
+        view = (await board.memos.overview.get()).value
+        articles = (await board.memos.articles.get()).value
+        sites = await board.readers.call(lambda data: data.storage.sites())
+        text = exposition(view, articles, sites, notices())
+        response = web.Response(body=text.encode(), headers=HEADERS | {"Content-Type": CONTENT_TYPE})
+        response.enable_compression()
+        return response
+
+    return metrics
+
+
+def _login_page(board: Dashboard) -> Callable[[web.Request], Awaitable[web.Response]]:
+    async def login(request: web.Request) -> web.Response:
+        return board.page(request, "login.html", wrong=False)
+
+    return login
+
+
+def _log_in(board: Dashboard) -> Callable[[web.Request], Awaitable[web.Response]]:
+    async def log_in(request: web.Request) -> web.Response:
+        token = (await request.post()).get("token")
+        cookie = board.access.log_in(request, token if isinstance(token, str) else "")
+        if cookie is None:
+            return board.page(request, "login.html", 403, wrong=True)
+        answer = web.Response(status=303, headers=HEADERS | {"Location": "/"})
+        secure = request.secure or request.headers.get("X-Forwarded-Proto") == "https"
+        answer.set_cookie(
+            COOKIE, cookie, max_age=int(SESSION_SECONDS), httponly=True, samesite="Strict", secure=secure
+        )
+        return answer
+
+    return log_in
+
+
+def _log_out(board: Dashboard) -> Callable[[web.Request], Awaitable[web.Response]]:
+    async def log_out(request: web.Request) -> web.Response:
+        board.access.log_out(request)
+        answer = web.Response(status=303, headers=HEADERS | {"Location": "/"})
+        answer.del_cookie(COOKIE)
+        return answer
+
+    return log_out

@@ -1,0 +1,53 @@
+"""The dear figures of the dashboard, each computed anew when it is as old as said here."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from newsbot.clock import Clock
+from newsbot.sitehealth import alarms
+from newsbot.web.dashboard.overview import Overview, overview
+from newsbot.web.memo import Memo
+from newsbot.web.readers import Data, Readers
+
+
+@dataclass(slots=True)
+class Memos:
+    """One for a process."""
+
+    overview: Memo[Overview]
+    articles: Memo[int]
+    alarms: Memo[Mapping[str, str]]
+
+    def all(self) -> list[Memo[Any]]:
+        """Each of them."""
+        return [self.overview, self.articles, self.alarms]
+
+    def warm(self) -> None:
+        """Begin to compute all, so that the first page need not wait."""
+        for memo in self.all():
+            memo.refresh()
+
+    async def close(self) -> None:
+        """Stop what is being computed."""
+        await asyncio.gather(*(memo.close() for memo in self.all()))
+
+
+def make_memos(readers: Readers, clock: Clock) -> Memos:
+    """Return the memos; ``readers`` have nothing else to do."""
+    return Memos(
+        overview=Memo(readers, overview, 10.0, clock=clock),
+        articles=Memo(readers, _articles, 60.0, clock=clock),
+        alarms=Memo(readers, _alarms, 30.0, clock=clock),
+    )
+
+
+def _articles(data: Data) -> int:
+    return data.storage.count_articles()
+
+
+def _alarms(data: Data) -> Mapping[str, str]:
+    return alarms(data.notes)

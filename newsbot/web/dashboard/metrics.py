@@ -1,0 +1,126 @@
+"""The figures for Prometheus: text exposition format 0.0.4
+(https://prometheus.io/docs/instrumenting/exposition_formats/)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from newsbot import __version__
+from newsbot.storage.base import SiteRecord
+from newsbot.web.dashboard.overview import Overview
+
+CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
+MAX_SITES: Final = 2000
+"""Sites that have lines of their own, those with most pages; more would be a burden for who stores them."""
+
+Sample = tuple[Mapping[str, str], float | None]
+
+
+class Exposition:
+    """Collects metrics as lines."""
+
+    def __init__(self) -> None:
+        self._lines: list[str] = []
+
+    def add(self, name: str, kind: str, text: str, samples: Iterable[Sample]) -> None:
+        """Add a metric ``newsbot_<name>``; samples without a value are left out."""
+        self._lines += [f"# HELP newsbot_{name} {text}", f"# TYPE newsbot_{name} {kind}"]
+        for labels, value in samples:
+            if value is not None:
+                named = ",".join(f'{label}="{_escaped(told)}"' for label, told in labels.items())
+                self._lines.append(f"newsbot_{name}{f'{{{named}}}' if named else ''} {_number(value)}")
+
+    def text(self) -> str:
+        """Return all of it."""
+        return "\n".join([*self._lines, ""])
+
+
+def exposition(
+    view: Overview, articles: int, sites: Mapping[str, SiteRecord], notices: Mapping[tuple[str, str], int]
+) -> str:
+    """Return the metrics; ``notices`` counts what the push receiver was told, by protocol and fate."""
+    out = Exposition()
+    out.add("build_info", "gauge", "The version.", [({"version": __version__}, 1)])
+    out.add("articles", "gauge", "Articles stored.", [({}, articles)])
+    _queue(out, view)
+    quantiles = (("0.5", view.latency.p50), ("0.95", view.latency.p95))
+    out.add(
+        "latency_seconds",
+        "gauge",
+        "From publication to stored, of the last articles.",
+        [({"quantile": part}, value) for part, value in quantiles],
+    )
+    _sites(out, sites)
+    out.add(
+        "push_notices_total",
+        "counter",
+        "Addresses that notices named, by protocol and what became of them.",
+        [
+            ({"protocol": protocol, "fate": fate}, count)
+            for (protocol, fate), count in sorted(notices.items())
+        ],
+    )
+    return out.text()
+
+
+def _queue(out: Exposition, view: Overview) -> None:
+    queue = view.queue
+    states = ("pending", "leased", "done", "aside")
+    out.add(
+        "frontier_urls",
+        "gauge",
+        "URLs of the frontier by state.",
+        [({"state": state}, getattr(queue, state)) for state in states],
+    )
+    out.add("frontier_hosts", "gauge", "Hosts of the frontier.", [({}, queue.hosts)])
+    out.add("frontier_lag_seconds", "gauge", "By how much planned work is late.", [({}, queue.lag)])
+    out.add("workers", "gauge", "Workers that hold leases.", [({}, len(queue.workers))])
+    overdue = sum(worker.overdue for worker in queue.workers)
+    out.add("workers_overdue", "gauge", "Workers whose leases ran out.", [({}, overdue)])
+
+
+_COUNTERS = (
+    ("fetched", "Answers to requests."),
+    ("pages", "Fetched pages outside feeds, sitemaps and sections."),
+    ("article_pages", "Those of them that held an article."),
+    ("articles", "New articles stored."),
+    ("updated", "New versions stored."),
+    ("duplicates", "Articles not stored: the site has the text."),
+)
+
+
+def _sites(out: Exposition, sites: Mapping[str, SiteRecord]) -> None:
+    records = sorted(sites.values(), key=lambda one: (-one.counters.get("pages", 0), one.source))[:MAX_SITES]
+    for name, text in _COUNTERS:
+        out.add(
+            f"site_{name}_total",
+            "counter",
+            text,
+            [({"site": one.source}, one.counters.get(name)) for one in records],
+        )
+    out.add(
+        "site_errors_total",
+        "counter",
+        "Pages that gave nothing to read, by cause.",
+        [
+            ({"site": one.source, "cause": name.removeprefix("errors/")}, value)
+            for one in records
+            for name, value in sorted(one.counters.items())
+            if name.startswith("errors/")
+        ],
+    )
+    out.add(
+        "site_last_article_timestamp_seconds",
+        "gauge",
+        "When the last article was stored.",
+        [({"site": one.source}, one.last_article) for one in records],
+    )
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+
+
+def _number(value: float) -> str:
+    return str(int(value)) if float(value).is_integer() else repr(float(value))

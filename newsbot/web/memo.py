@@ -1,0 +1,106 @@
+"""Figures that are dear: computed in the background, shown from memory, with the moment they were true."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from newsbot.clock import Clock, system_clock
+from newsbot.errors import DataError, DataUnavailable
+from newsbot.web.readers import Data, Readers
+
+logger = logging.getLogger(__name__)
+
+_Value = TypeVar("_Value")
+
+PATIENCE = 120.0
+"""Seconds that one computation may take."""
+LOOK = 2.0
+"""Seconds for which a page waits for a fresh value where the last one is very old."""
+OLD = 6.0
+"""Times the age at which a value is computed again: then it is very old."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known(Generic[_Value]):
+    """A value and when it was true, in POSIX seconds."""
+
+    value: _Value
+    at: float
+
+
+class Memo(Generic[_Value]):
+    """One figure, computed by ``work`` in a thread of ``readers`` when it is older than ``seconds``."""
+
+    def __init__(
+        self,
+        readers: Readers,
+        work: Callable[[Data], _Value],
+        seconds: float,
+        *,
+        patience: float = LOOK,
+        clock: Clock = system_clock,
+    ) -> None:
+        self._readers = readers
+        self._work = work
+        self._seconds = seconds
+        self._patience = patience
+        self._clock = clock
+        self._known: Known[_Value] | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._fault: DataError | None = None
+
+    async def get(self) -> Known[_Value]:
+        """Return the figure as it was a little while ago; wait only if it is not known, or very old.
+
+        Raises :class:`newsbot.errors.DataError` if it was never known, and cannot be.
+        """
+        age = self._age()
+        if age is None or age > self._seconds:
+            task = self.refresh()
+            if age is None or age > OLD * self._seconds:
+                await asyncio.wait([task], timeout=self._patience)
+            if self._known is None:
+                self._complain(task)
+        assert self._known is not None
+        return self._known
+
+    def refresh(self) -> asyncio.Task[None]:
+        """Compute the figure anew, if that is not under way."""
+        if self._task is None or self._task.done():
+            self._task = asyncio.ensure_future(self._compute())
+        return self._task
+
+    def forget(self) -> None:
+        """Let the next look wait for a fresh value: something was changed by hand."""
+        self._known = None
+
+    def _age(self) -> float | None:
+        return None if self._known is None else self._clock() - self._known.at
+
+    async def _compute(self) -> None:
+        at = self._clock()
+        try:
+            value = await self._readers.call(self._work, seconds=PATIENCE)
+        except DataError as error:
+            if str(error) != str(self._fault):  # once an outage
+                logger.error("%s", error)
+            self._fault = error
+        else:
+            self._known, self._fault = Known(value, at), None
+
+    def _complain(self, task: asyncio.Task[None]) -> None:
+        if task.done():
+            task.result()
+            if self._fault is not None:
+                raise self._fault
+        raise DataUnavailable("this is being counted for the first time; look again in some seconds")
+
+    async def close(self) -> None:
+        """Stop."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)

@@ -1,0 +1,75 @@
+"""The figures of the overview and of /metrics."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from newsbot.clock import system_clock
+from newsbot.storage.activity import ALL, HOUR, Arrival, Hour
+from newsbot.storage.sqlite import SqliteStorage
+from newsbot.web.dashboard.metrics import Exposition
+from newsbot.web.dashboard.overview import latency, periods
+from tests.dashboards import Visitor, settings_of, visit
+
+NOW = 1_795_000_000.0
+START = datetime(2026, 11, 20, 8, tzinfo=UTC)
+
+
+@given(st.lists(st.tuples(st.integers(0, 47), st.integers(0, 1000)), max_size=60))
+def test_hours_and_days_add_up_to_the_same(given_hours: list[tuple[int, int]]) -> None:
+    last = int(NOW) // HOUR
+    hours = [Hour(ALL, last - back, {"articles": count}) for back, count in given_hours]
+    by_hour = periods(hours, NOW, HOUR, 48)
+    by_day = periods(hours, NOW, 24 * HOUR, 30)
+    assert len(by_hour) == 48
+    assert by_hour[-1].at <= NOW < by_hour[-1].at + HOUR
+    assert sum(one.articles for one in by_hour) == sum(one.articles for one in by_day)
+    assert sum(one.articles for one in by_hour) == sum(count for _, count in given_hours)
+
+
+def arrival(minutes: float, *, source: str = "a", precise: bool = True, early: bool = False) -> Arrival:
+    published = START - timedelta(days=9) if early else START
+    return Arrival(source, published, precise, START + timedelta(minutes=minutes))
+
+
+def test_latency_leaves_out_what_says_nothing_of_the_crawler() -> None:
+    since = {"a": START.timestamp() - 60}
+    delays = [arrival(minutes) for minutes in range(1, 101)]
+    others = [
+        arrival(5000, precise=False),
+        arrival(5000, early=True),
+        Arrival("a", None, True, START),
+        Arrival("a", START, True, None),
+    ]
+    found = latency([*delays, *others], since)
+    assert (found.p50, found.p95, found.articles) == (50 * 60, 95 * 60, 100)
+    assert latency(others, since).p50 is None
+    assert latency([arrival(-5)], since).p95 == 0
+
+
+def test_metrics_escape_what_sites_say() -> None:
+    out = Exposition()
+    out.add("errors_total", "counter", "Errors.", [({"cause": 'a"b\\c\nd'}, 2.0), ({"cause": "none"}, None)])
+    assert out.text().splitlines()[-1] == 'newsbot_errors_total{cause="a\\"b\\\\c\\nd"} 2'
+
+
+def test_figures_come_from_what_crawls_wrote(tmp_path: Path) -> None:
+    storage = SqliteStorage(tmp_path / "newsbot.db")
+    storage.add_activity(
+        system_clock(), {"news.test": {"articles": 1234, "pages": 2000, "article_pages": 1300, "errors": 7}}
+    )
+    storage.close()
+
+    async def look(visitor: Visitor) -> None:
+        _, text = await visitor.get("/")
+        assert "1\u202f234" in text
+        assert "65 %" in text
+        answer, text = await visitor.get("/metrics")
+        assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4")
+        assert 'newsbot_frontier_urls{state="pending"} 0' in text
+
+    visit(settings_of(tmp_path), look)
