@@ -126,7 +126,8 @@ def bare(request, make_desk):
     server, name = request.getfixturevalue("mongo_uri"), f"newsbot_test_{uuid4().hex[:12]}"
     place, _, options = server.partition("?")
     yield make_desk(rules, {"MONGO_URI": f"{place.rstrip('/')}/{name}?{options}"})
-    with MongoClient(server) as client:
+    client: MongoClient[dict[str, object]] = MongoClient(server)
+    with client:
         client.drop_database(name)
 
 
