@@ -6,7 +6,8 @@ Reads real articles with labelled pairs (a folder with ``articles.jsonl.gz`` and
 * F1 for "same article" by exact Jaccard similarity, by the estimate of packed signatures, and by what
   the index returns; likewise for "same or derived", by the share of the shorter text that the longer one
   has. Pairs were drawn by similarity: each counts for the pairs of its tenth.
-* how many of the pairs above a similarity the index returns, and how well stories built from its
+* how many of the pairs above a similarity the index returns, how many of those that are only derived, how
+  many texts it returns for an article, and how well stories built from its
   answers agree with those of exact similarity (adjusted Rand index);
 * how many pairs of different news of one host are brought into one story with and without the number
   guard: labelled pairs, and generated ones (weather, markets, results: other numbers in the same words);
@@ -108,6 +109,21 @@ def quality(corpus: Corpus) -> list[Row]:
         found = sum(pair in near for pair in pairs) / len(pairs)
         what = f"pairs of exact J >= {border} that the index returns"
         rows.append({"what": what, "how": f"of {len(pairs)} pairs", "value": round(found, 3)})
+    for language in ("ru", "en"):
+        pairs = [
+            pair
+            for pair, value in corpus.exact.items()
+            if value < SAME_STORY
+            and exact_containment(corpus, pair) >= DERIVED
+            and corpus.articles[pair[0]]["lang"] == language
+        ]
+        found = sum(pair in contained or pair in near for pair in pairs) / len(pairs)
+        what = f"pairs of exact C >= {DERIVED}, J < .5 that it returns, {language}"
+        rows.append({"what": what, "how": f"of {len(pairs)} pairs", "value": round(found, 3)})
+    read = len(near) + len(contained)
+    rows.append(
+        row_of("texts that the index returns, an article", "read to decide", round(read / len(packed), 2))
+    )
     stories = components(len(corpus.articles), near)
     truth = components(len(corpus.articles), [p for p, v in corpus.exact.items() if v >= SAME_STORY])
     agreement = round(rand_index(stories, truth), 3)
@@ -297,7 +313,9 @@ def index_speed(sizes: Iterable[int]) -> list[Row]:
                     start = time.process_time()
                 values = chooser.integers(0, 2**23, 128, dtype=np.uint32)
                 url = f"https://example{number % 50}.org/news/2024/05/a-slug-of-usual-length-{number}"
-                index.check_and_insert(url, "example.org", Signature(values, 400), float(number))
+                index.check_and_insert(
+                    url, "example.org", Signature(values, 400, values[:16].astype(np.uint64)), float(number)
+                )
             rate = (size // 10) / (time.process_time() - start)
             index.close()
             what = f"embedded index at {size} texts"

@@ -68,6 +68,14 @@ def test_what_is_cut_from_another_text_begins_a_story_and_names_it(
     assert found.derived_from == (near.doc_id if relation is Relation.DERIVED else None)
 
 
+def test_a_faint_likeness_alone_names_no_source() -> None:
+    """A few chance agreements with a text ten times as long look like containment."""
+    near = Near("https://b.org/digest", "b.org", 0.1, 0.9)
+    assert decide(URL, "a.org", NONE, [Neighbour(near, "story")]).relation is Relation.NEW
+    known = Neighbour(near, "story", None, (0.09, 0.9))
+    assert decide(URL, "a.org", NONE, [known]).relation is Relation.DERIVED
+
+
 def test_a_revision_is_checked_by_the_texts() -> None:
     near = Near("https://a.org/old", "a.org", 0.92)
     sure = decide(URL, "a.org", NONE, [Neighbour(near, "story", None, (0.89, 0.95))])

@@ -25,6 +25,7 @@ from newsbot.dedup.redis import RedisIndex, index, keys
 from newsbot.dedup.shortening import lengthen, shorten
 from newsbot.errors import DataError, DataFull, DataUnavailable, SchemaError
 from tests import redisserver
+from tests.contracts.index_backends import made_up
 from tests.servers import free_port
 
 NOW = 1_795_000_000.0
@@ -32,7 +33,7 @@ NOW = 1_795_000_000.0
 
 def sample(number: int) -> Signature:
     values = np.random.default_rng(number).integers(0, 2**32, PERMUTATIONS, dtype=np.uint32)
-    return Signature(values, 400)
+    return made_up(values, 400)
 
 
 def url(number: int) -> str:

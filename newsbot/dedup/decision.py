@@ -36,6 +36,8 @@ SAME_STORY = 0.5
 SAME_ARTICLE = 0.9
 DERIVED = 0.62
 SHARED_NUMBERS = 0.5
+_BLIND = 0.12
+"""Similarity below which an estimated containment says nothing: the texts must be at hand."""
 
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _MAX_NUMBERS = 1000
@@ -156,4 +158,6 @@ def _jaccard(neighbour: Neighbour) -> float:
 
 
 def _contained(neighbour: Neighbour) -> float:
-    return neighbour.near.contained if neighbour.exact is None else neighbour.exact[1]
+    if neighbour.exact is not None:
+        return neighbour.exact[1]
+    return neighbour.near.contained if neighbour.near.similarity >= _BLIND else 0.0

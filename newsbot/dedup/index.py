@@ -1,43 +1,43 @@
 """The near-duplicate index: which texts seen lately resemble this one.
 
-Locality-sensitive hashing by bands: two signatures that agree in all values of a band are candidates;
-candidates are then compared by their stored signatures, so that only real resemblance comes back.
-With 16 bands of 4 values a pair of similarity .5 / .6 / .7 / .8 is found with a chance of
-.64 / .89 / .99 / 1.0, and texts in the same story find each other through third ones as well.
+A text is noted under a few of its passages (:mod:`newsbot.dedup.passages`). What shares two of them is a
+candidate; candidates are then compared by their stored signatures, so that only real resemblance comes back.
+All of 1,614 real pairs of similarity .5 and more are candidates, and nearly all texts that were cut from
+others or built around them, most of which bands of signature values miss (``python -m benchmarks.dedup``).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from math import sqrt
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from newsbot.dedup.minhash import SCHEME, Signature, similarities
+from newsbot.dedup.minhash import BITS, PERMUTATIONS, SCHEME, Signature, similarities
+from newsbot.dedup.passages import PASSAGES, RUN
 from newsbot.dedup.record import Record
 
-BANDS = 16
-ROWS = 4
+SHARED = 2
+"""Passages that a candidate shares: one may be a formula of the trade, which at 10^6 texts hundreds have."""
 THRESHOLD = 0.5
 """Estimated similarity from which a text comes back as near …"""
-CONTAINED = 0.55
-"""… or the estimated share of the shorter text that stands in the longer one, both within a wide margin of
-what decides (:mod:`newsbot.dedup.decision`), which looks at the texts …"""
-LEAST = 0.12
-"""… but not below this similarity: by chance texts without anything in common come to .09."""
-MAX_CANDIDATES = 200
-"""The newest texts of one bucket that are compared; a template may fill a bucket with any number."""
+CONTAINED = 0.62
+"""… or the estimated share of the shorter text that stands in the longer one, less what the estimate may be
+wrong by. What decides (:mod:`newsbot.dedup.decision`) looks at the texts …"""
+ERRORS = 2.0
+"""… standard errors of that estimate …"""
+LEAST = 0.04
+"""… but not below this similarity, which is as good as none."""
+MAX_CANDIDATES = 32
+"""The newest texts of one passage that are compared; a template may have any number."""
 KEEP = 30 * 86400.0
 """Seconds after which a text is forgotten here: news is copied within days."""
-_MULTIPLIERS = np.array(  # odd 64-bit numbers: multilinear hashing of a band's four values
-    [0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0xD6E8FEB86659FD93], dtype=np.uint64
-)
-_STEP = np.uint64(0xD6E8FEB86659FD93)
-_STEPS = np.arange(1, BANDS + 1, dtype=np.uint64) * _STEP  # equal values of two bands are not one place
+_STEP = np.uint64(0xD6E8FEB86659FD93)  # odd: the lowest hashes are alike in their upper bits, these are not
 
-BUCKETS = f"{SCHEME} bands={BANDS}x{ROWS} bits=4"
+BUCKETS = f"{SCHEME} passages={PASSAGES}x{RUN}w bits={BITS}"
 """What two indexes must share for their answers to be the same."""
 
 
@@ -73,36 +73,24 @@ class NearIndex(Protocol):
         """Release the backend."""
 
 
-def band_hashes(signature: Signature) -> NDArray[np.uint64]:
-    """Return the hash of each band's values; the upper bits are the good ones."""
-    bands = signature.values[: BANDS * ROWS].astype(np.uint64).reshape(BANDS, ROWS)
-    hashes: NDArray[np.uint64] = (bands * _MULTIPLIERS).sum(axis=1, dtype=np.uint64)
-    return hashes
-
-
 def posting_hashes(doc_id: str, signature: Signature) -> NDArray[np.uint64]:
-    """Return the hashes under which a text is noted: one a band, the last for its id.
+    """Return the hashes under which a text is noted: one a passage, the last for its id.
 
     A text that is not comparable has only the last. The upper bits are the good ones.
     """
     digest = blake2b(doc_id.encode("utf8", "surrogatepass"), digest_size=8).digest()
     own = np.array([int.from_bytes(digest)], dtype=np.uint64)
-    return np.concatenate((band_hashes(signature) + _STEPS, own)) if signature.comparable else own
+    return np.concatenate((signature.passages * _STEP, own)) if signature.comparable else own
 
 
 def near_of(mine: Signature, records: list[Record]) -> list[Near]:
-    """Compare candidates by their signatures, best first, in the given order among equals.
-
-    A candidate that agrees in no band came by a chance agreement of hashes.
-    """
-    packed, theirs = mine.packed(), [record.packed for record in records]
-    likely = zip(records, similarities(packed, theirs).tolist(), _agreeing(packed, theirs), strict=True)
+    """Compare candidates by their signatures, best first, in the given order among equals."""
+    estimates = similarities(mine.packed(), [record.packed for record in records]).tolist()
     near = [
         Near(record.doc_id, record.source, estimate, containment(estimate, mine.shingles, record.shingles))
-        for record, estimate, agrees in likely
-        if agrees and estimate >= LEAST
+        for record, estimate in zip(records, estimates, strict=True)
+        if estimate >= THRESHOLD or _may_be_cut(estimate, mine.shingles, record.shingles)
     ]
-    near = [one for one in near if one.similarity >= THRESHOLD or one.contained >= CONTAINED]
     return sorted(near, key=lambda one: -one.similarity)
 
 
@@ -112,9 +100,15 @@ def containment(similarity: float, one: int, other: int) -> float:
     return min(1.0, both / max(1, min(one, other)))
 
 
-def _agreeing(packed: bytes, theirs: list[bytes]) -> NDArray[np.bool_]:
-    """Whether each agrees in a band: four values of four bits are two bytes."""
-    mine = np.frombuffer(packed, dtype="<u2")[:BANDS]
-    others = np.frombuffer(b"".join(theirs), dtype="<u2").reshape(len(theirs), -1)[:, :BANDS]
-    agree: NDArray[np.bool_] = (others == mine).any(axis=1)
-    return agree
+def _may_be_cut(estimate: float, one: int, other: int) -> bool:
+    """Whether one text may have :data:`CONTAINED` of the other, as far as the estimate can be trusted.
+
+    The error of a share of agreeing places, and by its derivative that of the containment.
+    """
+    if estimate < LEAST:
+        return False
+    chance = 2.0**-BITS
+    agree = estimate * (1.0 - chance) + chance
+    error = sqrt(agree * (1.0 - agree) / PERMUTATIONS) / (1.0 - chance)
+    slope = (one + other) / max(1, min(one, other)) / (1.0 + estimate) ** 2
+    return containment(estimate, one, other) + ERRORS * error * slope >= CONTAINED

@@ -16,6 +16,7 @@ from datasketch import MinHash
 from numpy.typing import NDArray
 
 from newsbot import words
+from newsbot.dedup.passages import lowest_runs
 
 PERMUTATIONS = 128
 SEED = 1
@@ -50,6 +51,8 @@ class Signature:
     """The smallest value of each permutation."""
     shingles: int
     """How many distinct shingles the text has."""
+    passages: NDArray[np.uint64]
+    """What it is looked up by (:mod:`newsbot.dedup.passages`)."""
 
     @property
     def comparable(self) -> bool:
@@ -64,11 +67,12 @@ class Signature:
 
 def signature(text: str) -> Signature:
     """Return the signature of ``text`` (without its title), bit by bit as datasketch computes it."""
-    hashes = shingle_hashes(text)
+    sums = _shingle_sums(text)
+    hashes = _distinct(sums)
     values = np.full(PERMUTATIONS, _NOTHING, dtype=np.uint32)
     for start in range(0, len(hashes), _CHUNK):
         np.minimum(values, _least(hashes[start : start + _CHUNK]), out=values)
-    return Signature(values, len(hashes))
+    return Signature(values, len(hashes), lowest_runs(sums, SHINGLE))
 
 
 def _least(hashes: NDArray[np.uint32]) -> NDArray[np.uint32]:
@@ -90,20 +94,30 @@ def _least(hashes: NDArray[np.uint32]) -> NDArray[np.uint32]:
 
 def shingle_hashes(text: str) -> NDArray[np.uint32]:
     """Return the hashes of the distinct shingles of ``text``, sorted. A shorter text is one shingle."""
+    return _distinct(_shingle_sums(text))
+
+
+def _shingle_sums(text: str) -> NDArray[np.uint64]:
+    """Return a number for each shingle in turn, whose upper half is its hash."""
     tokens = words.token_bytes(text)
     if not tokens:
-        return np.empty(0, dtype=np.uint32)
+        return np.empty(0, dtype=np.uint64)
     each = np.fromiter(map(crc32, tokens), dtype=np.uint64, count=len(tokens))
     if len(each) < SHINGLE:
         each = np.concatenate((each, np.zeros(SHINGLE - len(each), dtype=np.uint64)))
     count = len(each) - SHINGLE + 1
-    mixed = each[:count] * _MULTIPLIERS[0]
+    sums: NDArray[np.uint64] = each[:count] * _MULTIPLIERS[0]
     for place in range(1, SHINGLE):
-        mixed += each[place : place + count] * _MULTIPLIERS[place]
-    mixed >>= _UPPER_HALF
-    hashes = mixed.astype(np.uint32)
+        sums += each[place : place + count] * _MULTIPLIERS[place]
+    return sums
+
+
+def _distinct(sums: NDArray[np.uint64]) -> NDArray[np.uint32]:
+    if not len(sums):
+        return np.empty(0, dtype=np.uint32)
+    hashes = (sums >> _UPPER_HALF).astype(np.uint32)
     hashes.sort()
-    first = np.empty(count, dtype=np.bool_)
+    first = np.empty(len(hashes), dtype=np.bool_)
     first[0] = True
     np.not_equal(hashes[1:], hashes[:-1], out=first[1:])
     distinct: NDArray[np.uint32] = hashes[first]

@@ -1,29 +1,31 @@
 """The near-duplicate index in the embedded data file; what it promises: :mod:`newsbot.dedup.index`.
 
 Looking and inserting are one transaction. A text is one row (:mod:`newsbot.dedup.record`); its postings, one
-a band and one for its id, lie in a million buckets, each a row that holds the postings of many texts: a row
-for each posting would take twice the room. What is gone leaves its postings behind; they are taken out when
-their bucket is written.
+a passage and one for its id, lie in a million buckets, each a row that holds the postings of many texts: a
+row for each posting would take twice the room. What is gone leaves its postings behind; they are taken out
+when their bucket is written.
 """
 
 from __future__ import annotations
 
 import json
 import random
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
-from newsbot.dedup.index import BANDS, BUCKETS, KEEP, MAX_CANDIDATES, Near, near_of, posting_hashes
+from newsbot.dedup.index import BUCKETS, KEEP, MAX_CANDIDATES, SHARED, Near, near_of, posting_hashes
 from newsbot.dedup.minhash import Signature
+from newsbot.dedup.passages import PASSAGES
 from newsbot.dedup.record import Record, pack, seconds, unpack
 from newsbot.dedup.shortening import PIECES_ID, shorten
 from newsbot.errors import SchemaError
 from newsbot.sqlitefile import open_database, readable_errors, transaction
 
 SCHEME = f"{BUCKETS} pieces={PIECES_ID}"
-"""What two programs must share to use one index: signatures, bands, and how records are written."""
+"""What two programs must share to use one index: signatures, passages, and how records are written."""
 
 _MIGRATIONS = (
     """
@@ -62,7 +64,7 @@ _NO_TEXT = 1 << 8 * (_POSTING - _TAG)  # higher than any number
 
 _READ_BUCKETS = {
     count: f"SELECT id, postings FROM near_bucket WHERE id IN ({', '.join('?' * count)})"  # noqa: S608 - signs of ours
-    for count in (1, BANDS + 1)
+    for count in range(1, PASSAGES + 2)
 }
 
 
@@ -116,14 +118,18 @@ class SqliteIndex:
         if self._tail:
             told = {bucket: _without_old(postings, self._tail) for bucket, postings in buckets.items()}
         hits = [place for place in places if place[1] in told.get(place[0], b"")]  # most texts have none
-        texts = self._texts({number for place in hits for number in _numbers(told, place)})
+        same = set(_numbers(told, places[-1]))
+        counted = Counter(
+            number for place in hits if place is not places[-1] for number in _keep_newest(told, place)
+        )
+        candidates = {number for number, shared in counted.items() if shared >= SHARED}
+        texts = self._texts(candidates | same)
         for number in [number for number, text in texts.items() if text.doc_id == doc_id]:
             self._database.execute("DELETE FROM near_text WHERE id = ?", (number,))
             del texts[number]
-        candidates: set[int] = set()
-        for place in hits:
-            kept = _keep_newest(told, place, texts)
-            candidates.update(kept if place is not places[-1] else ())
+        gone = (candidates | same) - texts.keys()
+        for place in hits if gone else ():
+            _drop(told, place, gone)
         if record is not None:
             added = self._database.execute("INSERT INTO near_text (record) VALUES (?)", (record,)).lastrowid
             assert added is not None
@@ -131,7 +137,7 @@ class SqliteIndex:
             for bucket, tag in places:
                 told[bucket] = told.get(bucket, b"") + tag + ending
         self._write(told, buckets)
-        return [texts[number] for number in sorted(candidates) if texts[number].at >= oldest]
+        return [texts[number] for number in sorted(candidates & texts.keys()) if texts[number].at >= oldest]
 
     def _texts(self, numbers: set[int]) -> dict[int, Record]:
         if not numbers:
@@ -222,23 +228,22 @@ def _numbers(told: dict[int, bytes], place: tuple[int, bytes]) -> list[int]:
     return [_number(postings, at) for at in _found(postings, tag)] if postings else []
 
 
-def _keep_newest(told: dict[int, bytes], place: tuple[int, bytes], texts: dict[int, Record]) -> list[int]:
-    """Leave the newest texts at a place that are there, and return them; others lose their posting."""
+def _keep_newest(told: dict[int, bytes], place: tuple[int, bytes]) -> list[int]:
+    """Leave the newest texts at a place, and return them."""
+    numbers = _numbers(told, place)
+    if len(numbers) > MAX_CANDIDATES:
+        _drop(told, place, set(numbers[:-MAX_CANDIDATES]))
+    return numbers[-MAX_CANDIDATES:]
+
+
+def _drop(told: dict[int, bytes], place: tuple[int, bytes], gone: set[int]) -> None:
+    """Take the postings of some texts out of a place."""
     bucket, tag = place
     postings = told.get(bucket, b"")
-    kept: list[int] = []
-    gone: list[int] = []
     for at in reversed(list(_found(postings, tag))):
-        number = _number(postings, at)
-        if number in texts and len(kept) < MAX_CANDIDATES:
-            kept.append(number)
-        else:
-            gone.append(at)
-    for at in gone:  # the last one first
-        postings = postings[:at] + postings[at + _POSTING :]
-    if gone:
-        told[bucket] = postings
-    return kept
+        if _number(postings, at) in gone:
+            postings = postings[:at] + postings[at + _POSTING :]
+    told[bucket] = postings
 
 
 def _without_old(postings: bytes, tail: int) -> bytes:

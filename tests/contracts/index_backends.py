@@ -7,10 +7,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from newsbot.dedup.index import NearIndex
+from newsbot.dedup.minhash import Signature
+from newsbot.dedup.passages import PASSAGES
 from newsbot.dedup.redis import RedisIndex
 from newsbot.dedup.sqlite import SqliteIndex
 from tests import redisserver
+
+
+def made_up(values: NDArray[np.uint32], shingles: int) -> Signature:
+    """A signature of no text: it is looked up by the first of its values."""
+    return Signature(values, shingles, values[:PASSAGES].astype(np.uint64))
 
 
 @dataclass(frozen=True)

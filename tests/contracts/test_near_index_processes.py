@@ -8,7 +8,7 @@ from multiprocessing.synchronize import Barrier
 import numpy as np
 
 from newsbot.dedup.minhash import PERMUTATIONS, Signature
-from tests.contracts.index_backends import IndexPlace
+from tests.contracts.index_backends import IndexPlace, made_up
 
 PROCESSES = 4
 ROUNDS = 200
@@ -20,7 +20,7 @@ def text_of_round(round_: int, process: int) -> Signature:
     values = np.random.default_rng(round_).integers(0, 2**32, PERMUTATIONS, dtype=np.uint32)
     if round_ % 2:
         values[process * 3 : process * 3 + 3] += 1
-    return Signature(values, 300)
+    return made_up(values, 300)
 
 
 def insert_at_once(

@@ -1,7 +1,7 @@
--- insert(scheme, level, split, block, most, id, record, oldest, places)
+-- insert(scheme, level, split, block, most, shared, id, record, oldest, places)
 --   -> done, next, tail, level, split, count, then the records of the candidates, oldest first
---   Finds the texts that share a band with this one, at most the newest `most` of each, takes out what was
---   kept under the same id, and keeps the record (if it is not empty). id: as it ends a record. oldest:
+--   Finds the texts that share `shared` passages with this one, among the newest `most` of each, takes out what
+--   was kept under the same id, and keeps the record (if it is not empty). id: as it ends a record. oldest:
 --   texts that came before this second are no candidates. places: four bytes each, field and hash; the
 --   last one is that of the id.
 -- Keys: meta, the blocks `block` and `block` + 1, then the bucket of each place
@@ -10,7 +10,8 @@ local state = state_of(KEYS[1])
 if state.scheme ~= ARGV[1] then
   return redis.error_reply('SCHEME ' .. (state.scheme or ''))
 end
-local most, id, record, oldest, places = tonumber(ARGV[5]), ARGV[6], ARGV[7], tonumber(ARGV[8]), ARGV[9]
+local most, shared, id, record, oldest = tonumber(ARGV[5]), tonumber(ARGV[6]), ARGV[7], ARGV[8], tonumber(ARGV[9])
+local places = ARGV[10]
 local own_block = block_and_offset(state.next) - tonumber(ARGV[4])
 local last = #KEYS - 3
 
@@ -133,22 +134,33 @@ look(last, function(number)
   return text ~= ''
 end)
 
-local candidates, seen, left = {}, {}, 0
-
-local function take(number, nth)
-  left = nth == 0 and most or left
-  if left == 0 or record_of(number) == '' then
-    return false
-  end
-  left = left - 1
-  if not seen[number] and struct.unpack('>I4', records[number]) >= oldest then
-    seen[number] = true
-    candidates[#candidates + 1] = number
-  end
-  return true
-end
+-- Whoever shares passages; records are read of candidates only.
+local shares = {}
 for place = 1, last - 1 do
-  look(place, take)
+  look(place, function(number, nth)
+    if nth >= most then
+      return false
+    end
+    shares[number] = (shares[number] or 0) + 1
+    return true
+  end)
+end
+
+local candidates, gone = {}, false
+for number, count in pairs(shares) do
+  if count >= shared then
+    local text = record_of(number)
+    if text == '' then
+      gone = true
+    elseif struct.unpack('>I4', text) >= oldest then
+      candidates[#candidates + 1] = number
+    end
+  end
+end
+for place = 1, gone and last - 1 or 0 do
+  look(place, function(number)
+    return records[number] ~= ''
+  end)
 end
 
 -- --- writing

@@ -5,8 +5,8 @@
 --                    text), tail (all texts below it are gone), count (texts kept), level, split
 --   texts:B    LIST  the records of the texts 128 * B to 128 * B + 127, by number; an empty one is gone.
 --                    Record: newsbot/dedup/record.py
---   bands:I    HASH  bucket I of the postings. A posting is six bytes: 24 bits of a hash (of the values of a
---                    band, or of the id of the text), then the low 24 bits of the number of the text.
+--   bands:I    HASH  bucket I of the postings. A posting is six bytes: 24 bits of a hash (of a passage, or
+--                    of the id of the text), then the low 24 bits of the number of the text.
 --                    Field f (0-63) holds the postings with those six bits of the hash, oldest first, up to
 --                    ten; what is more stands in f + 64, f + 128 and so on, each full but the last.
 --                    No value has more than 60 bytes, so that the hash stays a listpack.

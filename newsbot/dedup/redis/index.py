@@ -5,7 +5,7 @@ Candidates come back as records with their signatures, and are compared here. Ti
 whole seconds; no clock of a server or worker is asked, and nothing expires by itself: every 64 insertions
 of a worker take out up to 256 texts that are too old, in steps that keep nobody waiting.
 
-Beside what the protocol says: of the texts that fill one bucket, the newest ``MAX_CANDIDATES`` stay
+Beside what the protocol says: of the texts that share a passage, the newest ``MAX_CANDIDATES`` stay
 findable by it; at most ``MAX_TEXTS`` are kept, then the oldest go early.
 """
 
@@ -17,7 +17,7 @@ from typing import Any
 
 import redis
 
-from newsbot.dedup.index import BUCKETS, KEEP, MAX_CANDIDATES, Near, near_of
+from newsbot.dedup.index import BUCKETS, KEEP, MAX_CANDIDATES, SHARED, Near, near_of
 from newsbot.dedup.minhash import Signature
 from newsbot.dedup.record import pack, seconds, unpack
 from newsbot.dedup.redis.keys import BLOCK, Keys, State, places_of
@@ -33,8 +33,8 @@ from newsbot.redisserver import (
     server_name,
 )
 
-SCHEME = f"{BUCKETS} redis=1 pieces={PIECES_ID}"
-"""What two workers must share to use one index: signatures, bands, and the layout of the keys."""
+SCHEME = f"{BUCKETS} redis=2 pieces={PIECES_ID}"
+"""What two workers must share to use one index: signatures, passages, and the layout of the keys."""
 MAX_TEXTS = 2**24 - 2**16
 """Numbers of texts are kept in three bytes."""
 LISTPACK = {"hash-max-listpack-entries": 512, "hash-max-listpack-value": 64}
@@ -95,7 +95,7 @@ class RedisIndex:
         places = places_of(doc_id, signature)
         short = shorten(doc_id)
         record = pack(doc_id, short, source, signature, moment) if signature.comparable else b""
-        rest = (MAX_CANDIDATES, short, record, moment - int(KEEP), places.astype(">u4").tobytes())
+        rest = (MAX_CANDIDATES, SHARED, short, record, moment - int(KEEP), places.astype(">u4").tobytes())
         for _ in range(_ROUNDS):
             state = self._state
             block = state.next // BLOCK

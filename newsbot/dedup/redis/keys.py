@@ -14,8 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from newsbot.dedup.index import BANDS, posting_hashes
+from newsbot.dedup.index import posting_hashes
 from newsbot.dedup.minhash import Signature
+from newsbot.dedup.passages import PASSAGES
 
 BLOCK = 128
 """Records in one list; the same in lib.lua."""
@@ -53,7 +54,7 @@ class State:
         """How many more buckets so many texts need."""
         if self.level >= MAX_LEVEL:
             return 0
-        return max(0, math.ceil(self.count * (BANDS + 1) / LOAD) - self.buckets)
+        return max(0, math.ceil(self.count * (PASSAGES + 1) / LOAD) - self.buckets)
 
 
 class Keys:
@@ -83,7 +84,7 @@ class Keys:
 
 
 def places_of(doc_id: str, signature: Signature) -> NDArray[np.uint32]:
-    """Return where a text's postings go: 6 bits field, 24 bits rest; one a band, the last for its id.
+    """Return where a text's postings go: 6 bits field, 24 bits rest; one a passage, the last for its id.
 
     A text that is not comparable has only the last.
     """
