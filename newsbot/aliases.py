@@ -64,7 +64,7 @@ def record_addresses(state: CrawlState, visit: Visit, record: PageRecord) -> boo
 def _other_page(state: CrawlState, visit: Visit, url: str) -> bytes | None:
     """Return the key of another page that may be an address of the visited one."""
     key = fingerprint(canonicalize(url, visit.rule.drop_query))
-    if key == visit.lease.entry.fingerprint:
+    if key == visit.lease.entry.fingerprint or state.is_removed(key, host_key(url)):
         return None
     known = state.frontier.entry(key)
     # a page that calls a front page its canonical address does not replace it

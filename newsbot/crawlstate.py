@@ -41,6 +41,7 @@ from newsbot.siterights import SiteRights
 from newsbot.spiders.arguments import Arguments
 from newsbot.storage.base import Storage, Stored
 from newsbot.storage.notes import Notes
+from newsbot.tombstones import Tombstones
 from newsbot.trials import ListTrials
 
 MAX_HOSTS = 65_536
@@ -92,6 +93,8 @@ class CrawlState:
         self.site_health = SiteHealth()
         self.ranked = settings.getbool("NEWSBOT_RANKING")
         """False: links are followed whatever they are likely to be, for comparison."""
+        self.tombstones = Tombstones(self.clock)
+        """What somebody had taken out, and is not to be collected again."""
         self.site_rights = SiteRights()
         """What robots.txt and tdmrep.json of each site say of AI."""
         self.lessons = Lessons(settings.getfloat("NEWSBOT_EXPLORE"))
@@ -145,6 +148,7 @@ class CrawlState:
             self.use(frontier, storage, index)
             opened.pop_all()  # all are open: they stay so until close()
         self.refill_anew()
+        self.tombstones.read(self.notes)
         self.with_sources = {
             record.source for record in self.storage.sources() if record.kind in ("feed", "sitemap")
         } | {rule.domain for rule in self.rules if rule.feeds or rule.sitemaps}
@@ -209,6 +213,11 @@ class CrawlState:
     def notes(self) -> Notes:
         """The storage as keeper of notes."""
         return cast("Notes", self.storage)
+
+    def is_removed(self, key: bytes, host: str) -> bool:
+        """True for a URL (its fingerprint, its host) that somebody had taken out."""
+        self.tombstones.refresh(self.notes)
+        return self.tombstones.covers(key, host)
 
     # --- scope
     def take_rules(self, rules: RuleSet) -> None:

@@ -21,6 +21,7 @@ from newsbot.lessons import EXPLORED, EXPLORED_PRIORITY
 from newsbot.queueing import entry_for, page_for
 from newsbot.ranking import SOURCE_PRIORITY, Judgement, is_onsite, judge
 from newsbot.rules.schema import Follow, Rule
+from newsbot.tombstones import REMOVED
 from newsbot.trials import belongs_to, narrows
 from newsbot.urls import canonicalize, fingerprint
 from newsbot.visit import Found, Visit
@@ -72,6 +73,9 @@ def judge_found(state: CrawlState, found: Found, visit: Visit | None) -> Batch:
             entry = entry_for(
                 link, rule, judgement, depth=found.depth, referrer=found.referrer, now=now, force=found.force
             )
+            if state.is_removed(entry.fingerprint, entry.host):
+                batch.rejected[REMOVED] += 1
+                continue
             entry = state.headlines.weigh(entry)
         except ValueError:
             batch.rejected["bad_url"] += 1

@@ -21,6 +21,7 @@ from newsbot.recrawl.pages import Ladder, NutchPages, seen_change
 from newsbot.recrawl.planning import Plan
 from newsbot.rules.schema import RECRAWL
 from newsbot.sourcebooks import SourceBook
+from newsbot.tombstones import REMOVED
 from newsbot.urls import canonicalize
 from newsbot.visit import Found, Visit
 
@@ -41,11 +42,7 @@ _JITTER = random.Random()  # noqa: S311  (spreads retries, keeps no secret)
 
 def settle(state: CrawlState, visit: Visit) -> None:
     """Bring a visit to its end. Raises :class:`newsbot.errors.DataError`; may then be called again."""
-    if visit.hand_back:
-        return  # the lease stays ours until the crawl closes and releases it
-    if visit.given_back:
-        state.frontier.nack(visit.lease, delay=0.0, counted=False)
-        state.count("frontier/given_back")
+    if _ends_without_a_record(state, visit):
         return
     outcome = visit.outcome
     while visit.found:
@@ -82,6 +79,19 @@ def settle(state: CrawlState, visit: Visit) -> None:
     if home is not None:
         link = Link(url=home, where=Where.SEED, kind=Kind.SECTION)
         queue_found(state, Found(links=(link,), referrer=None, depth=0, force=True))
+
+
+def _ends_without_a_record(state: CrawlState, visit: Visit) -> bool:
+    if visit.hand_back:
+        return True  # the lease stays ours until the crawl closes and releases it
+    if visit.given_back:
+        state.frontier.nack(visit.lease, delay=0.0, counted=False)
+        state.count("frontier/given_back")
+        return True
+    if visit.outcome.error == REMOVED:
+        state.frontier.ack(visit.lease, next_due=None)
+        return True
+    return False
 
 
 def _policy(state: CrawlState, visit: Visit, book: SourceBook | None) -> Policy:

@@ -58,7 +58,9 @@ def test_each_export_format_is_documented(name: str) -> None:
 
 def used_settings() -> list[str]:
     sources = (path.read_text(encoding="utf-8") for path in (ROOT / "newsbot").rglob("*.py"))
-    return sorted({name for source in sources for name in re.findall(r"NEWSBOT_[A-Z][A-Z0-9_]*[A-Z0-9]", source)})
+    return sorted(
+        {name for source in sources for name in re.findall(r"NEWSBOT_[A-Z][A-Z0-9_]*[A-Z0-9]", source)}
+    )
 
 
 @pytest.mark.parametrize("name", used_settings())

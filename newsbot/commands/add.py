@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from itertools import islice
 from pathlib import Path
+from typing import cast
 
 from newsbot.backends import open_frontier, open_rules, open_storage
 from newsbot.cli import Action, Argument, Call, NewsbotCommand, one_of
@@ -19,7 +20,9 @@ from newsbot.ranking import Judgement
 from newsbot.rules import RuleSet
 from newsbot.rules.match import classify
 from newsbot.storage.base import Storage
+from newsbot.storage.notes import Notes
 from newsbot.terminal import Column
+from newsbot.tombstones import Tombstones
 from newsbot.urls import canonicalize
 
 PRIORITY = 100.0
@@ -45,6 +48,7 @@ def add(call: Call) -> int:
         raise ArgumentError("give at least one URL, or --file FILE with one a line")
     entries = _entries(given, rules, call.options.kind, time.time())
     with closing(open_storage(call.settings)) as storage, closing(open_frontier(call.settings)) as frontier:
+        _must_be_allowed(entries.values(), cast("Notes", storage))
         verdicts = _queue(list(entries.values()), rules, storage, frontier)
         waiting = [
             frontier.entry(key) if verdict is Added.KNOWN else None
@@ -140,6 +144,17 @@ def _entry(url: str, rules: RuleSet, kind: Kind | None, now: float) -> Entry:
     )
     link = Link(url=url, where=Where.ARGUMENT, kind=judgement.kind)
     return entry_for(link, rule, judgement, depth=0, referrer=None, now=now, force=True)
+
+
+def _must_be_allowed(entries: Iterable[Entry], notes: Notes) -> None:
+    """Raise :class:`ArgumentError` for what was taken out and is to stay out."""
+    tombstones = Tombstones(time.time)
+    tombstones.read(notes)
+    for entry in entries:
+        if tombstones.covers(entry.fingerprint, entry.host):
+            raise ArgumentError(
+                f"{entry.url}: was taken out and is kept out; see scrapy remove --list and --allow"
+            )
 
 
 def _queue(entries: Sequence[Entry], rules: RuleSet, storage: Storage, frontier: Frontier) -> list[Added]:

@@ -14,6 +14,7 @@ from newsbot.crawlstate import CrawlState
 from newsbot.items import Where
 from newsbot.recrawl import gate, parse_max_age
 from newsbot.recrawl.planning import LONGEST_SOURCE_REST
+from newsbot.tombstones import REMOVED
 from newsbot.visit import META_KEY, Visit
 
 
@@ -42,6 +43,8 @@ class ReprocessingMiddleware:
             visit.hand_back = True
             raise Ignored("limit", "this crawl has all that it may take of the site")
         now = self.state.clock()
+        if self.state.is_removed(visit.lease.entry.fingerprint, visit.lease.entry.host):
+            raise Ignored(REMOVED, "taken out by scrapy remove, which keeps it out")
         self._look_up(visit)
         interval = 0.0 if visit.forced else visit.rule.interval.get(visit.kind, 0.0)
         if visit.kind.is_source:

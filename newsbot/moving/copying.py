@@ -19,9 +19,12 @@ from newsbot.moving.journal import Journal
 from newsbot.moving.side import Side, WholeFrontier, WholeStorage
 from newsbot.queueing import entry_again
 from newsbot.refill import PENDING
+from newsbot.tombstones import REMOVED
 
 BATCH = 500
 OWNER = "move"
+NOTES = (REMOVED,)
+"""Kinds of notes that must not be lost on the way; others are learned anew."""
 _RIGHT_SECONDS = 60.0
 
 Report = Callable[[str, int], None]
@@ -75,6 +78,9 @@ def _copy_books(source: WholeStorage, target: WholeStorage, choice: Choice, repo
         target.save_checks(checks)
         number += len(checks)
         report("checks", number)
+    for kind in NOTES:
+        for key, note in source.notes(kind).items():
+            target.save_note(kind, key, note)
 
 
 def _copy_frontier(

@@ -15,11 +15,12 @@ from newsbot.frontier.transfer import FrontierTransfer
 from newsbot.owners import dead_owners
 from newsbot.storage.base import Storage
 from newsbot.storage.checks import PageChecks
+from newsbot.storage.notes import Notes
 from newsbot.storage.results import SearchResults
 from newsbot.storage.transfer import Transfer
 
 
-class WholeStorage(Storage, Transfer, SearchResults, PageChecks, Protocol):
+class WholeStorage(Storage, Transfer, SearchResults, PageChecks, Notes, Protocol):
     """A storage that can be copied whole: all of ours."""
 
 

@@ -9,7 +9,8 @@ from scrapy.exceptions import DropItem
 
 from newsbot.crawlstate import CrawlState
 from newsbot.items import Article
-from newsbot.urls import canonicalize
+from newsbot.tombstones import REMOVED
+from newsbot.urls import canonicalize, fingerprint, host_key
 
 MAX_TEXT = 5_000_000
 MAX_TITLE = 2_000
@@ -48,11 +49,19 @@ class ValidatePipeline:
         if not isinstance(item, Article):
             return item
         state = CrawlState.of(self.crawler)
-        reason = fault_of(item) or self._outside(state, item)
+        reason = fault_of(item) or self._outside(state, item) or self._removed(state, item)
         if reason is not None:
             state.count(f"dropped/{reason}")
             raise DropItem(reason)
         return item
+
+    @staticmethod
+    def _removed(state: CrawlState, article: Article) -> str | None:
+        """Return the reason for what is to stay out, under the fetched address or the canonical one."""
+        for url in {article.canonical_url, canonicalize(article.url)}:
+            if state.is_removed(fingerprint(url), host_key(url)):
+                return REMOVED
+        return None
 
     @staticmethod
     def _outside(state: CrawlState, article: Article) -> str | None:

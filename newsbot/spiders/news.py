@@ -21,6 +21,7 @@ from newsbot.spiders.arguments import Arguments, parse_arguments
 from newsbot.spiders.paging import whole
 from newsbot.spiders.reading import read_response
 from newsbot.spiders.sources import sources
+from newsbot.tombstones import REMOVED
 from newsbot.urls import host_key
 from newsbot.visit import META_KEY, Found, Visit
 
@@ -81,5 +82,5 @@ class NewsSpider(Spider):
             cause = "private_address"
         visit.outcome.error = cause
         visit.note(state.clock(), "no_page", cause=cause, text=str(failure.value)[:200])
-        if cause not in ("too_young", "redirect_known", "limit") and not visit.guessed:
+        if cause not in ("too_young", "redirect_known", "limit", REMOVED) and not visit.guessed:
             state.count_error(visit.rule.domain, cause)

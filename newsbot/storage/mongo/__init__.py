@@ -31,6 +31,7 @@ from newsbot.storage.mongo import (
     discovery,
     notes,
     polls,
+    removal,
     results,
     search,
     sources,
@@ -280,6 +281,32 @@ class MongoStorage:
         """See :meth:`newsbot.storage.activity.Activity.arrivals`."""
         with self._readable() as database:
             return activity.arrivals(database, limit, source)
+
+    # --- taking out
+    def addresses(self, canonical_urls: Sequence[str]) -> list[str]:
+        """See :meth:`newsbot.storage.removal.Removal.addresses`."""
+        with self._readable() as database:
+            return removal.addresses(database, canonical_urls)
+
+    def remove_articles(self, canonical_urls: Sequence[str]) -> int:
+        """See :meth:`newsbot.storage.removal.Removal.remove_articles`."""
+        with self._readable() as database:
+            return removal.remove_articles(database, canonical_urls)
+
+    def remove_pages(self, fingerprints: Sequence[bytes]) -> int:
+        """See :meth:`newsbot.storage.removal.Removal.remove_pages`."""
+        with self._readable() as database:
+            return removal.remove_pages(database, fingerprints)
+
+    def remove_sources(self, urls: Sequence[str]) -> int:
+        """See :meth:`newsbot.storage.removal.Removal.remove_sources`."""
+        with self._readable() as database:
+            return removal.remove_sources(database, urls)
+
+    def forget_site(self, source: str) -> None:
+        """See :meth:`newsbot.storage.removal.Removal.forget_site`."""
+        with self._readable() as database:
+            removal.forget_site(database, source)
 
     # --- copies
     def count_copies(self) -> dict[str, int]:

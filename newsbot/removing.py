@@ -1,0 +1,130 @@
+"""Taking out a URL or a whole domain: what there is of it, and deleting all of that."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import TypeVar, cast
+
+from newsbot.clock import Clock, system_clock
+from newsbot.dedup.index import NearIndex
+from newsbot.dedup.minhash import signature
+from newsbot.rules import RuleSet
+from newsbot.storage.base import ArticleFilter, Storage
+from newsbot.storage.notes import Notes
+from newsbot.storage.removal import AT_ONCE, Removal
+from newsbot.tombstones import bury, within
+from newsbot.urls import canonicalize, fingerprint, host_key
+
+_Thing = TypeVar("_Thing")
+
+
+@dataclass(slots=True)
+class Found:
+    """What there is of a URL or a domain."""
+
+    what: str
+    domain: str | None
+    """None: it is one URL."""
+    articles: list[str] = field(default_factory=list)
+    """Canonical URLs."""
+    versions: int = 0
+    addresses: list[str] = field(default_factory=list)
+    """URLs of the pages, other addresses of the articles among them."""
+    pages: list[bytes] = field(default_factory=list)
+    """Keys of those that have a page record."""
+    sources: list[str] = field(default_factory=list)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How much there is, for people."""
+        return {
+            "articles": len(self.articles),
+            "versions": self.versions,
+            "pages": len(self.pages),
+            "sources": len(self.sources),
+        }
+
+
+def find_url(url: str, rules: RuleSet, storage: Storage) -> Found:
+    """Return what there is of one URL: the article that it leads to, under all its addresses.
+
+    Raises ``ValueError`` for what is no absolute http(s) URL.
+    """
+    names = {canonicalize(url), canonicalize(url, rules.for_url(url).drop_query)}
+    found = Found(what=url, domain=None)
+    for article in {one.canonical_url: one for name in names if (one := storage.article(name))}.values():
+        found.articles.append(article.canonical_url)
+        found.versions += len(storage.versions(article.canonical_url)) - 1
+        names |= {article.canonical_url, canonicalize(article.url)}
+        names.update(cast("Removal", storage).addresses([article.canonical_url]))
+    found.addresses = sorted(names)
+    found.pages = list(storage.pages([fingerprint(name) for name in found.addresses]))
+    found.sources = [record.url for record in storage.sources() if _canonical(record.url) in names]
+    return found
+
+
+def find_domain(domain: str, storage: Storage) -> Found:
+    """Return what there is of a domain and those below it, and of the site that has its name."""
+    found = Found(what=domain, domain=domain)
+    only = frozenset((domain,))
+
+    def belongs(url: str, source: str) -> bool:
+        return source == domain or within(host_key(url), only)
+
+    sites = {domain, *storage.sites(), *(record.source for record in storage.sources())}
+    related = [site for site in sites if within(site, only) or within(domain, frozenset((site,)))]
+    for site in sorted(related):
+        for article in storage.iter_articles(ArticleFilter(source=site)):
+            if belongs(article.canonical_url, site):
+                found.articles.append(article.canonical_url)
+                found.versions += article.version - 1
+        found.pages += [
+            page.fingerprint for page in storage.iter_pages(source=site) if belongs(page.url, site)
+        ]
+        found.sources += [record.url for record in storage.sources(site) if belongs(record.url, site)]
+    return found
+
+
+def remove(
+    found: Found, storage: Storage, index: NearIndex, *, reason: str = "", clock: Clock = system_clock
+) -> None:
+    """Delete what was found, after a note that it is to stay out; may be called again after a fault.
+
+    The note comes first: a crawl that runs collects none of it anew.
+    """
+    at = clock()
+    bury(cast("Notes", storage), urls=found.addresses, domain=found.domain, at=at, reason=reason)
+    taker = cast("Removal", storage)
+    for some in _batches(found.articles):
+        for (
+            url
+        ) in some:  # a text that is not comparable takes the place of the one under this id, and is not kept
+            index.check_and_insert(url, "", signature(""), at)
+        taker.remove_articles(some)
+    for keys in _batches(found.pages):
+        taker.remove_pages(keys)
+    for urls in _batches(found.sources):
+        taker.remove_sources(urls)
+    if found.domain is not None:
+        taker.forget_site(found.domain)
+
+
+def wait_for_crawls(seconds: float) -> None:
+    """Wait until all crawls that run have read the note."""
+    time.sleep(seconds)
+
+
+def _batches(things: Iterable[_Thing]) -> Iterator[list[_Thing]]:
+    given = iter(things)
+    while some := list(islice(given, AT_ONCE)):
+        yield some
+
+
+def _canonical(url: str) -> str:
+    try:
+        return canonicalize(url)
+    except ValueError:
+        return url

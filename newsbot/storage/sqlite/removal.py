@@ -1,0 +1,83 @@
+"""Deleting rows; see :mod:`newsbot.storage.removal`. All within a write transaction."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+
+from newsbot.storage.records import clean
+from newsbot.storage.sqlite import search
+from newsbot.urls import fingerprint
+
+_THESE = "(SELECT value FROM json_each(?))"
+
+
+def addresses(database: sqlite3.Connection, canonical_urls: Sequence[str]) -> list[str]:
+    """Return the other URLs that lead to these articles."""
+    numbers = json.dumps(list(_articles(database, canonical_urls)))
+    rows = database.execute(f"SELECT url FROM article_alias WHERE article IN {_THESE}", (numbers,))
+    return [str(row[0]) for row in rows]
+
+
+def remove_articles(database: sqlite3.Connection, canonical_urls: Sequence[str]) -> int:
+    """Delete articles with all that belongs to them."""
+    found = _articles(database, canonical_urls)
+    if not found:
+        return 0
+    for number, row in found.items():
+        search.remove(database, number, row["version"], row["title"], row["text"])
+        versions = database.execute("SELECT document FROM article_version WHERE article = ?", (number,))
+        for (document,) in versions.fetchall():
+            earlier = json.loads(document)
+            search.remove(database, number, earlier["version"], earlier["title"], earlier["text"])
+    numbers = json.dumps(list(found))
+    sources = sorted({row["source"] for row in found.values()})
+    urls = json.dumps([row["canonical_url"] for row in found.values()])
+    for source in sources:  # neither has an index by article: one look through each site's rows
+        database.execute(
+            f"DELETE FROM article_text WHERE source = ? AND article IN {_THESE}", (source, numbers)
+        )
+        database.execute(
+            f"UPDATE article SET duplicate_of = NULL WHERE source = ? AND duplicate_of IN {_THESE}",
+            (source, urls),
+        )
+    for table, column in (("article_alias", "article"), ("article_version", "article"), ("article", "id")):
+        database.execute(f"DELETE FROM {table} WHERE {column} IN {_THESE}", (numbers,))
+    return len(found)
+
+
+def remove_pages(database: sqlite3.Connection, fingerprints: Sequence[bytes]) -> int:
+    """Delete page records, and what searches and checks found there."""
+    count = 0
+    for key in dict.fromkeys(fingerprints):
+        count += database.execute("DELETE FROM page WHERE fingerprint = ?", (key,)).rowcount
+        database.execute("DELETE FROM page_check WHERE fingerprint = ?", (key,))
+    keys = json.dumps([key.hex() for key in fingerprints])
+    database.execute(f"DELETE FROM search_result WHERE lower(hex(fingerprint)) IN {_THESE}", (keys,))
+    return count
+
+
+def remove_sources(database: sqlite3.Connection, urls: Sequence[str]) -> int:
+    """Delete the records of sources, with their polls."""
+    given = json.dumps([clean(url) for url in urls])
+    database.execute(f"DELETE FROM poll_day WHERE url IN {_THESE}", (given,))
+    return database.execute(f"DELETE FROM source WHERE url IN {_THESE}", (given,)).rowcount
+
+
+def forget_site(database: sqlite3.Connection, source: str) -> None:
+    """Delete the counters of a site."""
+    for table in ("site", "site_counter"):
+        database.execute(f"DELETE FROM {table} WHERE source = ?", (source,))
+
+
+def _articles(database: sqlite3.Connection, canonical_urls: Sequence[str]) -> dict[int, sqlite3.Row]:
+    found = {}
+    for url in dict.fromkeys(canonical_urls):
+        row = database.execute(
+            "SELECT id, canonical_url, source, version, title, text FROM article WHERE fingerprint = ?",
+            (fingerprint(clean(url)),),
+        ).fetchone()
+        if row is not None:
+            found[row["id"]] = row
+    return found

@@ -1,0 +1,96 @@
+"""What every storage keeps to: :mod:`newsbot.storage.removal`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from newsbot.items import Kind
+from newsbot.storage.base import ArticleFilter, SiteRecord, SourceRecord, Storage, Verdict
+from newsbot.storage.checks import PageCheck, PageChecks
+from newsbot.storage.polls import Poll, PollLog
+from newsbot.storage.removal import Removal
+from newsbot.urls import fingerprint
+from tests.contracts.storage_backends import Place
+from tests.contracts.storage_samples import make_article, make_page
+
+
+class Kept(Storage, Removal, PollLog, PageChecks):
+    """What both storages are."""
+
+
+@pytest.fixture
+def storage(place: Place) -> Iterator[Kept]:
+    opened = place.open()
+    assert isinstance(opened, Removal)
+    yield opened  # type: ignore[misc]
+    opened.close()
+
+
+def test_an_article_goes_with_all_that_belongs_to_it(storage: Kept) -> None:
+    first = make_article("a", "The river rose over the old bridge.")
+    storage.store(first)
+    storage.store(make_article("a", "The river fell again below the bridge.", hours=1))
+    storage.store(make_article("a", "The river is calm.", hours=2))
+    storage.store(make_article("copy", "The river is calm."))
+    storage.store(make_article("other", "A revision about the river.", duplicate_of=first.canonical_url))
+    copy = "https://example.org/copy"
+    assert set(storage.addresses([first.canonical_url])) == {copy}
+    assert storage.remove_articles([first.canonical_url, "https://example.org/unknown"]) == 1
+    assert storage.article(first.canonical_url) is None
+    assert storage.article(copy) is None
+    assert storage.versions(first.canonical_url) == []
+    assert [hit.article.canonical_url for hit in storage.search("river")] == ["https://example.org/other"]
+    assert storage.search("calm") == storage.search("bridge") == []
+    other = storage.article("https://example.org/other")
+    assert other is not None
+    assert other.duplicate_of is None
+    assert storage.remove_articles([first.canonical_url]) == 0
+
+
+def test_what_was_taken_out_can_be_stored_anew_under_any_url(storage: Kept) -> None:
+    article = make_article("a", "The river rose over the old bridge.")
+    storage.store(article)
+    storage.remove_articles([article.canonical_url])
+    assert storage.text_owner("example.org", article.content_hash) is None
+    again = storage.store(make_article("b", "The river rose over the old bridge."))
+    assert (again.verdict, again.version) == (Verdict.NEW, 1)
+    later = storage.store(make_article("c", "Quite another text of a harbour."))
+    assert later.verdict is Verdict.NEW
+    assert [hit.article.canonical_url for hit in storage.search("harbour")] == ["https://example.org/c"]
+    assert [hit.article.canonical_url for hit in storage.search("bridge")] == ["https://example.org/b"]
+
+
+def test_many_at_once_leave_the_others(storage: Kept) -> None:
+    articles = [make_article(str(number), f"Text number {number} of the day.") for number in range(30)]
+    elsewhere = make_article("1", "Text number 1 of the day.", source="example.com")
+    for article in (*articles, elsewhere):
+        storage.store(article)
+    assert storage.remove_articles([article.canonical_url for article in articles[:20]]) == 20
+    assert storage.count_articles() == 11
+    assert storage.count_articles(ArticleFilter(source="example.com")) == 1
+    assert len(storage.search("number", limit=100)) == 11
+
+
+def test_pages_go_with_what_was_found_on_them(storage: Kept) -> None:
+    storage.discover([make_page("a"), make_page("b")])
+    storage.save_checks(
+        [PageCheck(url=make_page("a").url, source="example.org", at=1.0, run=1.0, status=404)]
+    )
+    keys = [fingerprint("https://example.org/a"), fingerprint("https://example.org/unknown")]
+    assert storage.remove_pages(keys) == 1
+    assert [page.url for page in storage.iter_pages()] == ["https://example.org/b"]
+    assert storage.checked(keys) == {}
+
+
+def test_sources_and_counters_go(storage: Kept) -> None:
+    feed = "https://example.org/rss"
+    storage.save_sources([SourceRecord(url=url, source="example.org", kind=Kind.FEED) for url in (feed, "u")])
+    storage.log_poll(feed, Poll(at=1, new=1, shown=1, size=1, unchanged=False))
+    storage.count_site(SiteRecord(source="example.org", counters={"pages": 3.0}))
+    assert storage.remove_sources([feed]) == 1
+    assert [one.url for one in storage.sources()] == ["u"]
+    assert list(storage.polls(feed)) == []
+    storage.forget_site("example.org")
+    assert storage.sites() == {}

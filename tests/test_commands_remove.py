@@ -1,0 +1,180 @@
+"""``scrapy remove``: all of it goes, nothing of it comes again, nothing else is touched."""
+
+from __future__ import annotations
+
+import time
+from contextlib import closing
+
+import pytest
+
+from newsbot import removing
+from newsbot.dedup.minhash import signature
+from newsbot.dedup.sqlite import SqliteIndex
+from newsbot.items import Kind, PageRecord
+from newsbot.storage.base import SourceRecord
+from newsbot.tombstones import Tombstones, within
+from newsbot.urls import fingerprint
+from tests.commandline import Place, article
+from tests.crawls import article_html, feed_xml
+
+STORY = "https://example.org/news/1"
+OTHER = "https://example.org/news/2"
+
+
+def page(url: str) -> PageRecord:
+    host = url.split("/")[2]
+    return PageRecord(
+        url=url, fingerprint=fingerprint(url), host=host, source="example.org", kind=Kind.ARTICLE
+    )
+
+
+@pytest.fixture
+def place(tmp_path) -> Place:
+    place = Place(tmp_path)
+    with place.storage() as storage:
+        storage.store(article(1))
+        storage.store(article(1, text="The harbour was opened again. " * 5))
+        storage.store(article(2))
+        storage.store(
+            article(3, canonical_url="https://blog.example.org/x", url="https://blog.example.org/x")
+        )
+        storage.store(article(4, source="example.net", canonical_url="https://example.net/1"))
+        storage.discover([page(STORY), page(OTHER), page("https://blog.example.org/x")])
+        storage.save_sources(
+            [SourceRecord(url="https://example.org/rss.xml", source="example.org", kind=Kind.FEED)]
+        )
+    with place.frontier(), closing(SqliteIndex(place.data / "newsbot.db")) as index:
+        for url in (STORY, OTHER):
+            index.check_and_insert(url, "example.org", signature(words(url)), time.time())
+    return place
+
+
+def words(url: str) -> str:
+    return " ".join(f"{url[-1]}word{number}" for number in range(80))
+
+
+def near(place: Place) -> int:
+    with closing(SqliteIndex(place.data / "newsbot.db")) as index:
+        return index.count()
+
+
+def urls(place: Place) -> list[str]:
+    with place.storage() as storage:
+        return sorted(one.canonical_url for one in storage.iter_articles())
+
+
+def test_without_yes_nothing_changes(place):
+    before = urls(place)
+    answer = place.run("remove", STORY, "example.org")
+    assert answer.code == 0
+    assert answer.rows == [[STORY, "1", "1", "1", "0"], ["example.org", "3", "1", "3", "1"]]
+    assert "nothing was removed" in answer.err
+    assert urls(place) == before
+    assert near(place) == 2
+    assert place.run("remove", "--list", "--json").json == []
+
+
+def test_a_url_goes_under_all_its_addresses(place):
+    answer = place.run("remove", f"{STORY}?utm_source=feed&ref=x", "--yes", "--reason", "letter", "--json")
+    assert answer.code == 0, answer.err
+    assert answer.json[0]["articles"] == 1
+    assert STORY not in urls(place)
+    assert OTHER in urls(place)
+    assert near(place) == 1
+    with place.storage() as storage:
+        assert storage.versions(STORY) == []
+        assert [hit.article.canonical_url for hit in storage.search("opened")] == []
+        assert {one.url for one in storage.iter_pages()} == {OTHER, "https://blog.example.org/x"}
+    kept = {one["what"]: one["reason"] for one in place.run("remove", "--list", "--json").json}
+    assert kept[STORY] == "letter"
+    refused = place.run("add", f"{STORY}?ref=y")
+    assert refused.code == 2
+    assert "is kept out" in refused.err
+    assert place.run("remove", "--allow", STORY).code == 0
+    assert place.run("add", STORY).code == 0
+    assert place.run("remove", "--allow", STORY).code == 1
+
+
+def test_a_domain_goes_with_all_below_it(place):
+    assert place.run("remove", "Example.org", "--yes").code == 0
+    assert urls(place) == ["https://example.net/1"]
+    with place.storage() as storage:
+        assert list(storage.iter_pages()) == []
+        assert storage.sources() == []
+        tombstones = Tombstones(time.time)
+        tombstones.read(storage)
+    assert near(place) == 0
+    assert tombstones.covers(b"x" * 16, "blog.example.org:8080")
+    assert not tombstones.covers(b"x" * 16, "notexample.org")
+
+
+def test_a_domain_below_leaves_the_others(place):
+    assert place.run("remove", "blog.example.org", "--yes").code == 0
+    assert STORY in urls(place)
+    assert "https://blog.example.org/x" not in urls(place)
+
+
+@pytest.mark.parametrize("what", ["example", "example.org/news", "ftp://example.org/"])
+def test_what_is_neither_is_refused(place, what):
+    answer = place.run("remove", what)
+    assert answer.code == 2
+    assert what in answer.err
+
+
+def test_what_a_crawl_stores_meanwhile_is_taken_out_too(place, monkeypatch):
+    with place.frontier() as frontier:
+        frontier.set_politeness("example.org", delay=0, concurrency=5)
+    assert place.run("add", OTHER).code == 0
+    with place.frontier() as frontier:
+        assert frontier.lease("worker", 1, horizon=time.time() + 1, ttl=60)
+
+    def stored_meanwhile(seconds: float) -> None:
+        with place.storage() as storage:
+            storage.store(article(9))
+
+    monkeypatch.setattr(removing, "wait_for_crawls", stored_meanwhile)
+    monkeypatch.setattr("newsbot.commands.remove.wait_for_crawls", stored_meanwhile)
+    answer = place.run("remove", "example.org", "--yes")
+    assert "a crawl is running" in answer.err
+    assert urls(place) == ["https://example.net/1"]
+
+
+def test_within():
+    domains = frozenset(("example.org",))
+    assert within("a.b.example.org", domains)
+    assert within("example.org:8080", domains)
+    assert not within("org", domains)
+    assert not within("", domains)
+
+
+HOST = "http://news.test"
+XML = {"Content-Type": "application/rss+xml"}
+
+
+def test_a_crawl_collects_none_of_it_again(site, world):
+    stories = [f"{HOST}/story/{number}" for number in range(3)]
+    for number, url in enumerate(stories):
+        site.page(url, article_html(number))
+    site.page(f"{HOST}/print/1", article_html(1, head=f'<link rel="canonical" href="{stories[1]}">'))
+    site.page(f"{HOST}/feed.xml", feed_xml(stories), headers=XML)
+    world.rule("news.test", f"domain: news.test\nfeeds: {HOST}/feed.xml\n")
+    assert world.crawl().code == 0
+    place = Place.__new__(Place)
+    place.data, place.rules = world.data, world.rules
+    assert place.run("remove", stories[1], "--yes").code == 0
+    site.page(f"{HOST}/feed.xml", feed_xml([*stories, f"{HOST}/print/1"]), headers=XML)
+    before = site.seen("news.test").count("/story/1")
+    crawl = world.crawl("-a", f"urls={HOST}/feed.xml {stories[1]}")
+    assert crawl.code == 0, crawl.err
+    again = world.crawl("-a", f"feeds={HOST}/feed.xml")
+    assert world.urls() == [stories[0], stories[2]]
+    assert site.seen("news.test").count("/story/1") == before
+    assert site.seen("news.test").count("/print/1") == 1
+    assert world.page(stories[1]) is None
+    assert crawl.stat("links/rejected/removed") + again.stat("links/rejected/removed") >= 1
+    assert again.stat("dropped/removed") + crawl.stat("dropped/removed") == 1
+    assert place.run("remove", "news.test", "--yes").code == 0
+    gone = world.crawl()
+    assert gone.code == 0, gone.err
+    assert world.urls() == []
+    assert gone.stat("fetched/feed") == 0
