@@ -71,3 +71,4 @@ def remove_sources(database: Collections, urls: Sequence[str]) -> int:
 def forget_site(database: Collections, source: str) -> None:
     """Delete the counters of a site."""
     database["sites"].delete_one({"_id": clean(source)})
+    database["site_hours"].delete_many({"source": clean(source)})

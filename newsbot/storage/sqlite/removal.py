@@ -67,7 +67,7 @@ def remove_sources(database: sqlite3.Connection, urls: Sequence[str]) -> int:
 
 def forget_site(database: sqlite3.Connection, source: str) -> None:
     """Delete the counters of a site."""
-    for table in ("site", "site_counter"):
+    for table in ("site", "site_counter", "site_hour"):
         database.execute(f"DELETE FROM {table} WHERE source = ?", (source,))
 
 
