@@ -222,8 +222,6 @@ def test_a_mixture_has_all_sorts_of_neighbours(index: NearIndex) -> None:
     assert [] in found
     assert mixture(1, 3).passages.tolist() != mixture(1, 0).passages.tolist()
 
-    assert mixture(1, 3).values[: BANDS * ROWS].tolist() != mixture(1, 0).values[: BANDS * ROWS].tolist()
-
 
 def test_a_text_is_taken_out_by_one_that_is_not_comparable(index: NearIndex) -> None:
     index.check_and_insert("gone", "a.org", of(1), NOW)
