@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections import ChainMap
+from collections import ChainMap, Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from datetime import datetime
+from datetime import datetime, timedelta
 from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
@@ -85,6 +85,8 @@ class CrawlState:
         """Hosts whose politeness this crawl has told the frontier."""
         self.with_sources: set[str] = set()
         """Domains for which a feed or sitemap is known."""
+        self.sitemap_files: Counter[str] = Counter()
+        """By domain, files of sitemap indexes that this crawl has queued."""
         self.refill: Refill | None = None
         """For a frontier that keeps only what is due soon."""
         self.hub_offers: dict[str, dict[str, Any]] | None = None
@@ -208,6 +210,13 @@ class CrawlState:
     def now(self) -> datetime:
         """The present moment, aware, in UTC."""
         return utc(self.clock())
+
+    def since_of_sitemaps(self) -> datetime | None:
+        """From when on pages of sitemaps are wanted: as this crawl was asked, else of the last days only."""
+        days = self.settings.getfloat("NEWSBOT_MAX_AGE_DAYS")
+        if self.arguments.since is not None or not days:
+            return self.arguments.since
+        return self.now() - timedelta(days=days)
 
     @property
     def notes(self) -> Notes:

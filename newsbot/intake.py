@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from itertools import compress
 
 from newsbot.crawlstate import MAX_HOSTS, CrawlState
@@ -19,7 +19,7 @@ from newsbot.headlines import SAME_HEADLINE
 from newsbot.items import Kind, Link, PageRecord, Where
 from newsbot.lessons import EXPLORED, EXPLORED_PRIORITY
 from newsbot.queueing import entry_for, page_for
-from newsbot.ranking import SOURCE_PRIORITY, Judgement, is_onsite, judge
+from newsbot.ranking import PATIENT_PRIORITY, SOURCE_PRIORITY, Judgement, is_onsite, judge
 from newsbot.rules.schema import Follow, Rule
 from newsbot.tombstones import REMOVED
 from newsbot.trials import belongs_to, narrows
@@ -268,9 +268,8 @@ def _judge(state: CrawlState, link: Link, rule: Rule, found: Found, visit: Visit
     if visit is not None and not _may_go_to(state, link, rule, visit):
         return Judgement(kind=Kind.OTHER, priority=0.0, accepted=False, reason="offsite")
     if link.kind in (Kind.FEED, Kind.SITEMAP):
-        judgement = Judgement(
-            kind=link.kind, priority=SOURCE_PRIORITY[link.kind], accepted=True, reason=link.where.value
-        )
+        priority = PATIENT_PRIORITY if found.patient else SOURCE_PRIORITY[link.kind]
+        judgement = Judgement(kind=link.kind, priority=priority, accepted=True, reason=link.where.value)
     else:
         learned = state.lessons.rule(rule)
         judgement = judge(link, rule, depth=found.depth, now=state.now(), learned=learned)
@@ -333,8 +332,7 @@ def _outside_dates(state: CrawlState, link: Link) -> bool:
     since: datetime | None = arguments.since
     moment = link.published_at or link.modified_at
     if since is None and link.where in (Where.SITEMAP, Where.NEWS_SITEMAP):
-        days = state.settings.getfloat("NEWSBOT_MAX_AGE_DAYS")
-        since = state.now() - timedelta(days=days) if days else None
+        since = state.since_of_sitemaps()
     return since is not None and moment is not None and moment < since
 
 

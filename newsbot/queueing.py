@@ -7,8 +7,8 @@ from typing import Any
 
 from newsbot.clock import iso
 from newsbot.frontier.base import Entry
-from newsbot.items import Link, PageRecord, Where
-from newsbot.ranking import SOURCE_PRIORITY, Judgement
+from newsbot.items import Kind, Link, PageRecord, Where
+from newsbot.ranking import PATIENT_PRIORITY, SOURCE_PRIORITY, Judgement
 from newsbot.rules.schema import Rule
 from newsbot.urls import canonicalize, fingerprint, host_key
 
@@ -87,11 +87,17 @@ def entry_again(page: PageRecord) -> Entry:
         fingerprint=page.fingerprint,
         host=page.host,
         kind=page.kind,
-        priority=SOURCE_PRIORITY.get(page.kind, AGAIN_PRIORITY),
+        priority=_priority_again(page, data["where"]),
         due=page.next_due or 0.0,
         depth=page.depth,
         data=data,
     )
+
+
+def _priority_again(page: PageRecord, where: str) -> float:
+    if page.kind is Kind.SITEMAP and where == Where.SITEMAP and not page.changes:
+        return PATIENT_PRIORITY
+    return SOURCE_PRIORITY.get(page.kind, AGAIN_PRIORITY)
 
 
 def page_for(entry: Entry, now: float) -> PageRecord:

@@ -11,6 +11,7 @@ Priorities (higher is fetched first within a host):
 90, 80  feeds, sitemaps (:data:`SOURCE_PRIORITY`)
 70      section fronts that a rule or a person names (the same table)
 40-79   articles: the likelier and the newer, the higher
+39.5    files of a sitemap index that nothing calls fresh
 20-39   section fronts and lists that were found
 ======  =====================================================================
 """
@@ -32,6 +33,8 @@ from newsbot.urls import canonicalize
 THRESHOLD = 0.5
 """Articles are accepted from this probability on."""
 SOURCE_PRIORITY = {Kind.FEED: 90.0, Kind.SITEMAP: 80.0, Kind.SECTION: 70.0}
+PATIENT_PRIORITY = 39.5
+"""Of the files of a sitemap index that nothing calls fresh."""
 
 FRESH_SECONDS = 86400.0
 _FRESH_FLOOR, _FRESH_SPAN = 91.0, 8.0

@@ -57,7 +57,7 @@ def settle(state: CrawlState, visit: Visit) -> None:
     if home is None and _retry(state, visit, record):
         return
     absent = visit.guessed and end_guess(state, visit)
-    book = SourceBook(state, visit, record.url) if visit.kind.is_source and not absent else None
+    book = SourceBook(state, visit, record.url) if visit.keeps_book and not absent else None
     decision = NOT_THERE
     if not absent:
         policy = _policy(state, visit, book)
@@ -98,6 +98,8 @@ def _policy(state: CrawlState, visit: Visit, book: SourceBook | None) -> Policy:
     """Return what decides when the page is wanted again."""
     if book is not None:
         return book.policy
+    if visit.kind.is_source:
+        return FixedIntervals()
     kind = visit.outcome.seen_as
     word = visit.rule.recrawl.get(kind, RECRAWL[kind][0])
     if word == "optimum":

@@ -91,6 +91,17 @@ class Visit:
         untried = self.record is None or self.record.last_full_fetch is None
         return self.data.get("where") == Where.GUESS and untried
 
+    @property
+    def of_index(self) -> bool:
+        """True for a sitemap that an index named (:mod:`newsbot.spiders.sitemapindex`)."""
+        return self.kind is Kind.SITEMAP and self.data.get("where") == Where.SITEMAP
+
+    @property
+    def keeps_book(self) -> bool:
+        """True for sources of which polls are counted; files of an index: once they bring something new."""
+        known = self.record is not None and self.record.last_full_fetch is not None
+        return self.kind.is_source and (not self.of_index or (known and self.outcome.new_items > 0))
+
     def note(self, at: float, event: str, **details: Any) -> None:
         """Add an event to the story of the URL."""
         self.events.append({"at": round(at, 3), "event": event, **details})
@@ -120,5 +131,7 @@ class Found:
     """Clicks from a seed to these links."""
     force: bool = False
     """Fetch them now, also if they are known: a person asked."""
+    patient: bool = False
+    """These sitemaps come behind articles."""
     source: str | None = None
     """Domain of the rule that names these links; None: each link belongs to the site of its host."""

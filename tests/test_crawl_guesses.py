@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -126,8 +127,7 @@ def bare(request, make_desk):
     server, name = request.getfixturevalue("mongo_uri"), f"newsbot_test_{uuid4().hex[:12]}"
     place, _, options = server.partition("?")
     yield make_desk(rules, {"MONGO_URI": f"{place.rstrip('/')}/{name}?{options}"})
-    client: MongoClient[dict[str, object]] = MongoClient(server)
-    with client:
+    with MongoClient[dict[str, Any]](server) as client:
         client.drop_database(name)
 
 

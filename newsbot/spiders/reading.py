@@ -19,17 +19,16 @@ from newsbot.discovery.autodiscovery import find_sections, find_sources
 from newsbot.discovery.errors import FeedError, SitemapError
 from newsbot.discovery.feeds import parse_feed
 from newsbot.discovery.sections import find_links
-from newsbot.discovery.sitemaps import Sitemap, parse_sitemap
+from newsbot.discovery.sitemaps import parse_sitemap
 from newsbot.errors import NotAnArticle
 from newsbot.extraction import first_page, next_page, parse_html, read_page
 from newsbot.hubs import offer_hubs
 from newsbot.intake import follows
 from newsbot.items import Article, Kind, Link, Where
 from newsbot.push.discovery import hubs_in
-from newsbot.recrawl.planning import LONGEST_SOURCE_REST
 from newsbot.rights import page_rights
 from newsbot.siterights import headers_of
-from newsbot.urls import canonicalize, fingerprint
+from newsbot.spiders.sitemapindex import files_of, rest_of_file
 from newsbot.visit import Found, Visit
 
 FEEDS_OF_SECTION = 3
@@ -74,9 +73,7 @@ def _hash_before(visit: Visit) -> str | None:
 def _unchanged(state: CrawlState, visit: Visit) -> None:
     state.count("unchanged")
     state.count_site(visit.rule.domain, "unchanged")
-    if visit.kind is Kind.SITEMAP and visit.data.get("where") == Where.SITEMAP:
-        # its index says when it is newer; most parts of an archive never are
-        visit.page["next_due"] = state.clock() + LONGEST_SOURCE_REST
+    rest_of_file(state, visit)
 
 
 def _zone(visit: Visit) -> tzinfo:
@@ -130,30 +127,12 @@ def _read_sitemap(state: CrawlState, response: Response, visit: Visit) -> Iterat
         return
     visit.page["links_count"] = len(sitemap.links) + len(sitemap.children)
     _note_window(state, visit, sitemap.links)
+    dates = [moment for link in sitemap.links if (moment := link.published_at or link.modified_at)]
+    rest_of_file(state, visit, max(dates, default=None))
     depth = visit.lease.entry.depth
     yield Found(links=tuple(sitemap.links), referrer=response.url, depth=depth + 1)
     if depth < visit.rule.max_depth:
-        yield from _children(state, sitemap, response, visit)
-
-
-def _children(state: CrawlState, sitemap: Sitemap, response: Response, visit: Visit) -> Iterator[Found]:
-    """Yield the sitemaps of an index; those that it calls newer than our last look are due now."""
-    keys = {
-        child.url: fingerprint(canonicalize(child.url, visit.rule.drop_query)) for child in sitemap.children
-    }
-    pages = state.storage.pages(list(keys.values()))
-    known: list[Link] = []
-    newer: list[Link] = []
-    for child in sitemap.children:
-        page = pages.get(keys[child.url])
-        seen = None if page is None else page.last_fetched
-        is_newer = seen is not None and child.lastmod is not None and child.lastmod.timestamp() > seen
-        link = Link(url=child.url, where=Where.SITEMAP, kind=Kind.SITEMAP, modified_at=child.lastmod)
-        (newer if is_newer else known).append(link)
-    depth = visit.lease.entry.depth + 1
-    yield Found(links=tuple(known), referrer=response.url, depth=depth)
-    if newer:
-        yield Found(links=tuple(newer), referrer=response.url, depth=depth, force=True)
+        yield from files_of(state, sitemap.children, response.url, visit)
 
 
 # --- pages

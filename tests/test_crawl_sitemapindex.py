@@ -1,0 +1,187 @@
+"""Sitemap indexes in whole crawls: huge, old, in circles; and on a desk, look by look."""
+
+from __future__ import annotations
+
+import itertools
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from newsbot.clock import utc
+from newsbot.demo.messages import Answer
+from newsbot.items import Kind, Where
+from newsbot.settlement import settle
+from newsbot.spiders.reading import read_response
+from newsbot.spiders.sitemapindex import AT_ONCE, LONGEST_REST, SHARE, UNDATED
+from tests.builders import START, make_request, make_response
+from tests.crawls import article_html, feed_xml
+from tests.test_crawl_edges import sitemap_xml
+
+HOST = "http://news.test"
+XML = {"Content-Type": "application/xml"}
+HOUR, DAY = 3600.0, 86400.0
+INDEX = "https://news.test/index.xml"
+
+
+def index(urls, when=""):
+    return sitemap_xml(dict.fromkeys(urls, when), "sitemap")
+
+
+# --- whole crawls
+def test_a_hundred_thousand_sitemaps_do_not_starve_the_articles(site, world):
+    stories = [f"{HOST}/story/{n}" for n in range(40)]
+    for n, url in enumerate(stories):
+        site.page(url, article_html(n))
+    site.page(f"{HOST}/feed.xml", feed_xml(stories), headers=XML)
+    for part in range(2):
+        files = [f"{HOST}/maps/{part}-{n}.xml" for n in range(50_000)]
+        site.page(f"{HOST}/index-{part}.xml", index(files), headers=XML)
+        for url in (*files[:300], *files[-300:]):
+            site.page(url, sitemap_xml({f"{HOST}/old/{url[-11:-4]}": "2001-01-01"}), headers=XML)
+    maps = f"[{HOST}/index-0.xml, {HOST}/index-1.xml]"
+    world.rule(
+        "news.test", f"domain: news.test\nfeeds: {HOST}/feed.xml\nsitemaps: {maps}\narticle: ^/story/\n"
+    )
+    crawl = world.crawl()
+    assert crawl.code == 0, crawl.err
+    assert len(world.urls()) == 40
+    asked = site.seen("news.test")
+    read = [path for path in asked if path.startswith("/maps/")]
+    last_story = max(n for n, path in enumerate(asked) if path.startswith("/story/"))
+    assert sum(path.startswith("/maps/") for path in asked[:last_story]) <= 2 * UNDATED + 8
+    assert 4 * UNDATED <= len(read) <= AT_ONCE + SHARE * len(asked)
+    assert {"/maps/0-0.xml", "/maps/0-49999.xml"} <= set(read), "the newest may stand at either end"
+    assert "files=50000 old=0 left=" in crawl.err
+    assert crawl.stat("sitemaps/left") >= 100_000 - len(read)
+    with world.storage() as storage:
+        assert sum(1 for _ in storage.iter_pages(kind=Kind.SITEMAP)) == len(read) + 2, "bounded memory"
+        assert len(storage.sources("news.test")) == 3, "no record of polls for each file"
+    page = world.page(f"{HOST}/maps/0-0.xml")
+    assert page is not None
+    assert page.next_due == pytest.approx(page.last_fetched + LONGEST_REST)
+
+
+def test_indexes_that_point_to_each_other_and_change_each_time_come_to_an_end(site, world):
+    looks = itertools.count()
+    soon = (datetime.now(UTC) + timedelta(hours=12)).isoformat(timespec="seconds")
+
+    def circle(*others):
+        def answer(_):
+            body = index([*others, f"{HOST}/again.xml?n={next(looks)}"], soon)
+            return Answer(body=body.encode(), headers=XML)
+
+        return answer
+
+    site.page(f"{HOST}/a.xml", circle(f"{HOST}/b.xml", f"{HOST}/a.xml"))
+    site.page(f"{HOST}/b.xml", circle(f"{HOST}/a.xml", f"{HOST}/c.xml"))
+    site.page(f"{HOST}/c.xml", circle(f"{HOST}/b.xml"))
+    for n in range(400):
+        site.page(f"{HOST}/again.xml?n={n}", circle(f"{HOST}/a.xml"))
+    world.rule("news.test", f"domain: news.test\nsitemaps: {HOST}/a.xml\n")
+    crawl = world.crawl()
+    assert crawl.code == 0, crawl.err
+    asked = site.seen("news.test")
+    assert [asked.count(path) for path in ("/a.xml", "/b.xml", "/c.xml")] == [1, 1, 1]
+    assert len(asked) < 20
+
+
+# --- look by look
+def read(desk, visit, body, status=200):
+    response = make_response(make_request(visit), body, status, XML)
+    visit.outcome.status, visit.outcome.not_modified = status, status == 304
+    return list(read_response(desk.state, response, visit))
+
+
+def look(desk, body, url=INDEX, **more):
+    """Read a sitemap and settle; return what it gave, by (force, patient)."""
+    visit = desk.visit(url, Kind.SITEMAP, depth=0, **more)
+    found = read(desk, visit, body)
+    visit.found.extend(found)
+    settle(desk.state, visit)
+    given: dict[tuple[bool, bool], list[str]] = {}
+    for one in found:
+        given.setdefault((one.force, one.patient), []).extend(link.url for link in one.links)
+    return {key: urls for key, urls in given.items() if urls}
+
+
+def stamp(age):
+    return utc(START - age).isoformat(timespec="seconds")
+
+
+def test_fresh_files_come_first_then_both_ends_and_old_ones_never(desk):
+    files = [f"https://news.test/{n}.xml" for n in range(40)]
+    when = dict.fromkeys(files, "")
+    when["https://news.test/lately.xml"] = stamp(DAY)
+    when["https://news.test/today.xml"] = stamp(HOUR)
+    when["https://news.test/week.xml"] = stamp(7 * DAY)
+    when["https://news.test/old.xml"] = stamp(60 * DAY)
+    when["https://news.test/google-news.xml"] = ""
+    given = look(desk, sitemap_xml(when, "sitemap"))
+    ends = [url for pair in zip(files[:5], files[:-6:-1], strict=True) for url in pair]
+    first = [f"https://news.test/{name}.xml" for name in ("today", "lately", "google-news")]
+    assert given[False, False] == first + ends
+    assert given[False, True][0] == "https://news.test/week.xml"
+    assert len(given[False, True]) == 1 + 40 - UNDATED
+    assert desk.stat("sitemaps/old") == 1
+    assert desk.stat("sitemaps/left") == 0
+
+
+def test_what_was_left_comes_with_the_next_looks_also_if_the_index_is_unchanged(desk):
+    files = [f"https://news.test/{n}.xml" for n in range(2 * AT_ONCE)]
+    body = index(files)
+    given: list[str] = []
+    for fetched in (0, 0, 40, 1000):
+        desk.crawler.stats.set_value("newsbot/site/news.test/fetched", fetched)
+        given += [url for urls in look(desk, body).values() for url in urls]
+        assert UNDATED < len(given) <= AT_ONCE + SHARE * fetched, "a share of the site's requests"
+        desk.clock.now += 6 * HOUR
+    assert desk.stat("unchanged") == 0
+    assert sorted(given) == sorted(files), "each once"
+    assert look(desk, body) == {}
+    desk.clock.now += 6 * HOUR
+    assert look(desk, body) == {}
+    assert desk.stat("unchanged") >= 1, "all are known: now it counts as unchanged"
+
+
+def test_who_asks_for_the_past_gets_all_of_it(make_desk):
+    desk = make_desk(since=utc(START - 1000 * DAY))
+    files = {f"https://news.test/{n}.xml": stamp(300 * DAY) for n in range(5 * AT_ONCE)}
+    assert len(look(desk, sitemap_xml(files, "sitemap"))[False, True]) == 5 * AT_ONCE
+
+
+def test_a_file_that_the_index_calls_newer_is_read_now_but_not_within_its_interval(desk):
+    name = "https://news.test/1.xml"
+    look(desk, index([name], stamp(HOUR)))
+    child = sitemap_xml({"https://news.test/story/1": ""})
+    look(desk, child, name, where=Where.SITEMAP)
+    desk.clock.now += 60
+    assert look(desk, index([name], stamp(-30))) == {}
+    desk.clock.now += 600
+    assert look(desk, index([name], stamp(-30))) == {(True, False): [name]}
+    look(desk, child, name, where=Where.SITEMAP)
+    desk.clock.now += 600
+    assert look(desk, index([name, name + "?"], stamp(-30))).get((True, False)) is None, "seen since"
+
+
+def test_files_rest_by_their_age_and_longer_each_time_they_are_unchanged(desk):
+    def due(url):
+        desk.clock.now += 1
+        visit = desk.visit(url, Kind.SITEMAP, where=Where.SITEMAP)
+        rest = visit.record.next_due - visit.record.last_fetched
+        desk.clock.now = visit.record.next_due
+        return rest
+
+    old, new, undated = (f"https://{name}.news.test/map.xml" for name in ("old", "new", "undated"))
+    for url, age in ((old, 20 * DAY), (new, HOUR), (undated, None)):
+        when = "" if age is None else stamp(age - desk.clock() + START)
+        body = sitemap_xml({f"{url}/story": when})
+        look(desk, body, url, where=Where.SITEMAP)
+        first = due(url)
+        assert first == pytest.approx(2 * DAY) if url == old else first <= 6 * HOUR
+        rests = []
+        for _ in range(9):
+            look(desk, body, url, where=Where.SITEMAP)
+            rests.append(due(url))
+        assert rests[0] == pytest.approx(max(6 * HOUR, 2 * first))
+        assert rests[-1] == LONGEST_REST
+        assert rests == sorted(rests)
