@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import cast
+from typing import Any
 
 from newsbot.items import Link, Where
 from newsbot.ranking import Judgement
@@ -37,6 +37,8 @@ EXPLORED_PRIORITY = 5.0
 """Such links come last."""
 MAX_BARREN = 3
 """Pages of a shape that were explored in vain, after which the shape is left alone in this crawl."""
+TRIES = 5
+"""Times that other workers may be quicker, until the next beat."""
 NOTE_KIND = "addresses:"
 """With a domain: the kind of the notes that hold examples and what was learned."""
 
@@ -45,6 +47,8 @@ NOTE_KIND = "addresses:"
 class _Site:
     examples: Examples = field(default_factory=Examples)
     rule: LearnedRule | None = None
+    kept: dict[str, Any] | None = None
+    """The rule as it stands in the notes, as far as is known here."""
     changed: bool = False
     links: int = 0
     """Rejected links that might have been explored."""
@@ -125,12 +129,40 @@ class Lessons:
         if self.storage is None:
             return
         for domain, site in self._sites.items():
-            if site.changed:
-                self._merge(domain, site)
-                self.storage.save_note(NOTE_KIND + domain, "examples", site.examples.plain())
-                if site.rule is not None:
-                    self.storage.save_note(NOTE_KIND + domain, "rule", site.rule.plain())
+            if site.changed and self._write(self.storage, domain, site):
                 site.changed = False
+
+    def _write(self, storage: Notes, domain: str, site: _Site) -> bool:
+        """Join what is known here with what other workers have written, and keep both; False: not this time.
+
+        What was learned last from the examples of all is the rule of all.
+        """
+        for _ in range(TRIES):
+            told = storage.notes(NOTE_KIND + domain)
+            self._merge(domain, site, told)
+            if not storage.swap_note(
+                NOTE_KIND + domain, "examples", told.get("examples"), site.examples.plain()
+            ):
+                continue
+            rule = None if site.rule is None else site.rule.plain()
+            if rule is None or rule == told.get("rule"):
+                return True
+            if storage.swap_note(NOTE_KIND + domain, "rule", told.get("rule"), rule):
+                site.kept = rule
+                return True
+        return False
+
+    def _merge(self, domain: str, site: _Site, told: Mapping[str, Any]) -> None:
+        """Take over what another worker has written meanwhile."""
+        try:
+            site.examples.merge(told.get("examples", {}))
+            self._learn(domain, site)
+            learned = told.get("rule")
+            mine = None if site.rule is None else site.rule.plain()
+            if learned is not None and learned != site.kept and mine in (None, site.kept):
+                site.rule, site.kept = learned_from(learned), dict(learned)
+        except ValueError as error:
+            logger.warning("learning domain=%s: %s; it is replaced", domain, error)
 
     def _site(self, domain: str) -> _Site:
         site = self._sites.get(domain)
@@ -138,14 +170,9 @@ class Lessons:
             if len(self._sites) >= MAX_SITES:
                 self._sites.clear()
             site = _Site() if self.storage is None else _Site(*kept(self.storage, domain))
+            site.kept = None if site.rule is None else site.rule.plain()
             self._sites[domain] = site
         return site
-
-    def _merge(self, domain: str, site: _Site) -> None:
-        """Take over what another worker has written meanwhile."""
-        told = cast("Notes", self.storage).notes(NOTE_KIND + domain).get("examples")
-        if told is not None:
-            site.examples.merge(told)
 
     def _learn(self, domain: str, site: _Site) -> None:
         if not site.examples.wants_learning():

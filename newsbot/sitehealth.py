@@ -18,6 +18,8 @@ CLIFF = 0.5
 """A share is alarming when it fell below so much of what it was."""
 USUAL = 0.4
 """Sites with a smaller share never were good: that is no fall."""
+TRIES = 5
+"""Times that other workers may be quicker, until the next beat."""
 MAX_REASON = 40
 MAX_SITES = 5000
 
@@ -91,7 +93,8 @@ class SiteHealth:
 
     def __init__(self) -> None:
         self._sites: dict[str, Pages] = {}
-        self._changed: set[str] = set()
+        self._new: dict[str, list[str]] = {}
+        """What pages were since the last writing."""
         self._kept: dict[str, dict[str, Any]] | None = None
 
     def saw(self, storage: Notes, domain: str, reason: str) -> None:
@@ -102,10 +105,23 @@ class SiteHealth:
             self._sites[domain] = pages_from(self._kept.pop(domain, {}))
         if domain in self._sites:
             self._sites[domain].saw(reason)
-            self._changed.add(domain)
+            self._new.setdefault(domain, []).append(reason)
 
     def write(self, storage: Notes) -> None:
-        """Keep what has come. Raises :class:`newsbot.errors.DataError`; the rest is written next time."""
-        for domain in sorted(self._changed):
-            storage.save_note(NOTE_KIND, domain, self._sites[domain].plain())
-            self._changed.discard(domain)
+        """Add what has come to what all workers saw. Raises :class:`newsbot.errors.DataError`.
+
+        What could not be written is written next time.
+        """
+        if not self._new:
+            return
+        for _ in range(TRIES):
+            told = storage.notes(NOTE_KIND)
+            for domain in sorted(self._new):
+                pages = pages_from(told.get(domain, {}))
+                for reason in self._new[domain]:
+                    pages.saw(reason)
+                if storage.swap_note(NOTE_KIND, domain, told.get(domain), pages.plain()):
+                    self._sites[domain] = pages
+                    del self._new[domain]
+            if not self._new:
+                return

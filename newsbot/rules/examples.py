@@ -21,6 +21,9 @@ GROWTH = 1.25
 WINDOW = 20
 """Fetched pages of a pattern that are looked back on."""
 MIN_FETCHED = 8
+MAX_GIVEN_UP = 20
+MAX_PLAIN = 28_000
+"""Characters of the examples of one label that are kept."""
 RETIRED_BELOW = 0.3
 """A pattern is given up when a smaller share of the last pages it matched were articles."""
 
@@ -38,6 +41,10 @@ class Examples:
     """``seen`` when the site was learned last."""
     due: bool = False
     """A pattern was given up: learn anew now."""
+    given_up: list[str] = field(default_factory=list)
+    """Patterns whose pages stopped being articles, the last ones: what they matched proves nothing."""
+    _revived: set[str] = field(default_factory=set)
+    """Patterns that were given up, and have been learned again since."""
     _outcomes: dict[str, deque[bool]] = field(default_factory=dict)
 
     def heard(self, url: str, *, article: bool) -> None:
@@ -69,6 +76,8 @@ class Examples:
         self.learned_at, self.due = self.seen, False
         rule = learn(self.labelled())
         kept = {pattern.text for pattern in rule.patterns}
+        self._revived |= kept.intersection(self.given_up)
+        self.given_up = [text for text in self.given_up if text not in kept]
         self._outcomes = {text: told for text, told in self._outcomes.items() if text in kept}
         return rule
 
@@ -78,16 +87,17 @@ class Examples:
         yield from ((url, False) for url in self.others)
 
     def plain(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
+        """Return it as JSON can hold it: of very long URLs the last ones only, so that it fits a note."""
         return {
-            "articles": [[url, fetched] for url, fetched in self.articles.items()],
-            "others": [[url, fetched] for url, fetched in self.others.items()],
+            "articles": _last(self.articles),
+            "others": _last(self.others),
+            "given_up": list(self.given_up),
         }
 
     def merge(self, plain: Mapping[str, Any]) -> None:
         """Add what :meth:`plain` gave, of another worker or an earlier crawl; what is known here wins.
 
-        Raises ``ValueError`` for anything else.
+        Patterns that either has given up are given up for both. Raises ``ValueError`` for anything else.
         """
         try:
             told = [
@@ -95,9 +105,15 @@ class Examples:
                 for name, article in (("articles", True), ("others", False))
                 for url, fetched in plain.get(name, ())[:MAX_KEPT]
             ]
-        except (TypeError, AttributeError) as error:
+            given_up = [re.compile(str(text), re.ASCII) for text in plain.get("given_up", ())[:MAX_GIVEN_UP]]
+        except (TypeError, AttributeError, ValueError, re.error) as error:
             raise ValueError("the examples of a site cannot be read") from error
+        for pattern in given_up:
+            if pattern.pattern not in self.given_up and pattern.pattern not in self._revived:
+                self._forget(pattern.pattern)
         for url, fetched, article in told:
+            if article and self._is_given_up(url):
+                continue
             if url not in self.articles and url not in self.others:
                 home = self.articles if article else self.others
                 if len(home) < MAX_KEPT:
@@ -112,7 +128,7 @@ class Examples:
             del home[next((one for one, sure in home.items() if not sure), next(iter(home)))]
 
     def _weigh(self, url: str, article: bool, rule: LearnedRule) -> str | None:
-        path = url[url.find("/", 8) :] or "/"
+        path = _path(url)
         for pattern in rule.patterns:
             if re.search(pattern.text, path, re.ASCII) is None:
                 continue
@@ -126,7 +142,26 @@ class Examples:
 
     def _forget(self, pattern: str) -> None:
         """Give up a pattern: what it matched are no examples of articles any more."""
-        for url in [url for url in self.articles if re.search(pattern, url[url.find("/", 8) :], re.ASCII)]:
+        for url in [url for url in self.articles if re.search(pattern, _path(url), re.ASCII)]:
             del self.articles[url]
-        del self._outcomes[pattern]
+        self._outcomes.pop(pattern, None)
+        self.given_up = [*self.given_up, pattern][-MAX_GIVEN_UP:]
         self.due = True
+
+    def _is_given_up(self, url: str) -> bool:
+        return any(re.search(pattern, _path(url), re.ASCII) for pattern in self.given_up)
+
+
+def _path(url: str) -> str:
+    return url[url.find("/", 8) :] or "/"
+
+
+def _last(home: Mapping[str, bool]) -> list[list[Any]]:
+    """Return the last URLs that take :data:`MAX_PLAIN` characters, those that were fetched before others."""
+    room, chosen = MAX_PLAIN, set()
+    for wanted in (True, False):
+        for url in [url for url, fetched in home.items() if fetched is wanted][::-1]:
+            room -= len(url) + 10
+            if room >= 0:
+                chosen.add(url)
+    return [[url, fetched] for url, fetched in home.items() if url in chosen]

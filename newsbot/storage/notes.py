@@ -27,6 +27,12 @@ class Notes(Protocol):
         Raises ``ValueError`` if it is longer than MAX_NOTE, or its key than MAX_KEY.
         """
 
+    def swap_note(self, kind: str, key: str, old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> bool:
+        """Keep ``new`` in place of ``old``, as :meth:`notes` gave it (None: there was none), in one step.
+
+        False, and nothing changes, if another worker has written it meanwhile. Raises as :meth:`save_note`.
+        """
+
     def notes(self, kind: str) -> dict[str, dict[str, Any]]:
         """All notes of a kind by key."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -48,6 +49,45 @@ def test_keys_may_hold_any_text(notes: Notes) -> None:
         notes.save_note("any", key, {"n": number})
     assert len(notes.notes("any")) == len(keys)
     assert all(notes.forget_note("any", key) for key in keys)
+
+
+ODD = {"n": 1e22, "f": 0.1, "text": "ёжик \ud800 \u2028", "list": [1, None, {"x.y": [True, -0.0]}], "z": {}}
+
+
+def test_a_note_is_swapped_only_if_nobody_wrote_it_meanwhile(notes: Notes, place: Place) -> None:
+    other = place.open()
+    assert isinstance(other, Notes)
+    assert notes.swap_note("any", "a", None, ODD)
+    assert not other.swap_note("any", "a", None, {"n": 2})
+    seen = other.notes("any")["a"]
+    assert notes.swap_note("any", "a", notes.notes("any")["a"], {"n": 3})
+    assert not other.swap_note("any", "a", seen, {"n": 4})
+    assert other.notes("any") == {"a": {"n": 3}}
+    assert not other.swap_note("any", "b", {"n": 3}, {"n": 5})
+    assert not other.swap_note("other", "a", {"n": 3}, {"n": 5})
+    with pytest.raises(ValueError, match="too long"):
+        notes.swap_note("any", "a", {"n": 3}, {"text": "x" * MAX_NOTE})
+    assert other.notes("any") == {"a": {"n": 3}}
+    other.close()
+
+
+def test_of_many_who_swap_at_once_none_loses_what_another_wrote(place: Place) -> None:
+    def count(name: str) -> None:
+        storage = place.open()
+        assert isinstance(storage, Notes)
+        done = 0
+        while done < 20:
+            old = storage.notes("any").get("sum")
+            new = {**(old or {}), name: done + 1}
+            done += storage.swap_note("any", "sum", old, new)
+        storage.close()
+
+    with ThreadPoolExecutor(4) as workers:
+        list(workers.map(count, "abcd"))
+    storage = place.open()
+    assert isinstance(storage, Notes)
+    assert storage.notes("any")["sum"] == dict.fromkeys("abcd", 20)
+    storage.close()
 
 
 @pytest.mark.parametrize(("key", "text"), [("a", "x" * MAX_NOTE), ("k" * (MAX_KEY + 1), "")])

@@ -245,6 +245,11 @@ class MongoStorage:
         with self._readable() as database:
             notes.save_note(database, kind, key, note)
 
+    def swap_note(self, kind: str, key: str, old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> bool:
+        """See :meth:`newsbot.storage.notes.Notes.swap_note`."""
+        with self._readable() as database:
+            return notes.swap_note(database, kind, key, old, new)
+
     def notes(self, kind: str) -> dict[str, dict[str, Any]]:
         """See :meth:`newsbot.storage.notes.Notes.notes`."""
         with self._readable() as database:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from hashlib import blake2b
 from typing import Any
 
+from pymongo.errors import DuplicateKeyError
+
 from newsbot.storage.mongo.connection import Collections
 from newsbot.storage.notes import key_of, packed, unpacked
 
@@ -18,6 +20,22 @@ def save_note(database: Collections, kind: str, key: str, note: Mapping[str, Any
         {"$set": {"kind": kept_kind, "key": kept_key, "body": packed(key, note)}},
         upsert=True,
     )
+
+
+def swap_note(
+    database: Collections, kind: str, key: str, old: Mapping[str, Any] | None, new: Mapping[str, Any]
+) -> bool:
+    """Keep ``new`` if ``old`` still stands there."""
+    kept_kind, kept_key = key_of(kind, key)
+    name, body = _id(kept_kind, kept_key), packed(key, new)
+    if old is not None:
+        done = database["notes"].update_one({"_id": name, "body": packed(key, old)}, {"$set": {"body": body}})
+        return done.matched_count > 0
+    try:
+        database["notes"].insert_one({"_id": name, "kind": kept_kind, "key": kept_key, "body": body})
+    except DuplicateKeyError:
+        return False
+    return True
 
 
 def notes(database: Collections, kind: str) -> dict[str, dict[str, Any]]:

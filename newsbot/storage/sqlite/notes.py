@@ -18,6 +18,24 @@ def save_note(database: sqlite3.Connection, kind: str, key: str, note: Mapping[s
     )
 
 
+def swap_note(
+    database: sqlite3.Connection, kind: str, key: str, old: Mapping[str, Any] | None, new: Mapping[str, Any]
+) -> bool:
+    """Keep ``new`` if ``old`` still stands there; within a write transaction."""
+    where, body = key_of(kind, key), packed(key, new)
+    if old is None:
+        done = database.execute(
+            "INSERT INTO note (kind, key, body) VALUES (?, ?, ?) ON CONFLICT (kind, key) DO NOTHING",
+            (*where, body),
+        )
+    else:
+        done = database.execute(
+            "UPDATE note SET body = ? WHERE kind = ? AND key = ? AND body = ?",
+            (body, *where, packed(key, old)),
+        )
+    return done.rowcount > 0
+
+
 def notes(database: sqlite3.Connection, kind: str) -> dict[str, dict[str, Any]]:
     """Return all notes of a kind by key."""
     rows = database.execute("SELECT key, body FROM note WHERE kind = ?", (key_of(kind, "")[0],))
