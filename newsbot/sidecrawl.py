@@ -8,7 +8,7 @@ a host at a time, and after each one a turn is left to the news crawl, so that n
 from __future__ import annotations
 
 import logging
-from collections import deque
+from collections import Counter, deque
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -43,11 +43,26 @@ SETTINGS: dict[str, Any] = {
 
 @dataclass(slots=True)
 class _Host:
+    site: str
     waiting: deque[Request] = field(default_factory=deque)
     turn: float | None = None
     """When the turn comes that was taken; None: none was."""
     not_before: float = 0.0
     """When the next turn may be taken: the news crawl is left one."""
+
+
+class SideSpider(Spider):
+    """A spider that knows its scheduler, and is told of the end while the data are still open."""
+
+    side: SideScheduler
+    """Set when the crawl opens."""
+
+    def going(self, request: Request) -> Request:
+        """Return the request that goes out in place of one whose turn has come: of the same host."""
+        return request
+
+    def finish(self, reason: str) -> None:
+        """Do what is left to do; faults of the data are the spider's to handle."""
 
 
 class SideScheduler(BaseScheduler):
@@ -73,6 +88,9 @@ class SideScheduler(BaseScheduler):
             raise RuntimeError("this Scrapy is another than requirements.txt names: its engine slot differs")
         self._slot = slot
         self._max_pages: int | None = getattr(spider, "max_pages", None)
+        self._spider = spider
+        if isinstance(spider, SideSpider):
+            spider.side = self
         self.state = CrawlState.of(self.crawler)
         try:
             self.state.open()
@@ -87,12 +105,21 @@ class SideScheduler(BaseScheduler):
         if self._wake is not None:
             self._wake.cancel()
         if hasattr(self.state, "index"):
+            if isinstance(self._spider, SideSpider):
+                self._spider.finish(reason)
             self.state.outage.close()
             self.state.close()
 
     def has_pending_requests(self) -> bool:
         """Return True while something waits for its turn."""
         return self._waiting > 0
+
+    def waiting(self) -> Counter[str]:
+        """Return how many requests wait for the hosts of each site (a rule's domain)."""
+        waiting: Counter[str] = Counter()
+        for host in self._hosts.values():
+            waiting[host.site] += len(host.waiting)
+        return waiting
 
     def enqueue_request(self, request: Request) -> bool:
         """Let a request wait for its host's turn; False if it is known, or not of this crawl."""
@@ -113,7 +140,7 @@ class SideScheduler(BaseScheduler):
         name = host_key(url)
         host = self._hosts.get(name)
         if host is None:
-            host = self._hosts[name] = _Host()
+            host = self._hosts[name] = _Host(rule.domain)
             with suppress(DataError):  # robots.txt will tell it again
                 self.state.frontier.set_politeness(
                     name, delay=rule.delay, concurrency=rule.concurrency, at_least=True
@@ -138,7 +165,8 @@ class SideScheduler(BaseScheduler):
                 host.not_before = now + 2 * self.state.delay_of(name)
                 self._hosts[name] = self._hosts.pop(name)  # the others go first next time
                 self._waiting -= 1
-                return host.waiting.popleft()
+                request = host.waiting.popleft()
+                return self._spider.going(request) if isinstance(self._spider, SideSpider) else request
             wait = min(wait, at - now)
         self._wake_in(max(wait, 0.002))
         return None

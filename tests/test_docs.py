@@ -12,7 +12,7 @@ import pytest
 import newsbot.commands
 from newsbot.cli import NewsbotCommand
 from newsbot.exporting import FORMATS
-from newsbot.spiders import searching
+from newsbot.spiders import monitoring, searching
 from newsbot.spiders.arguments import HELP
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -46,7 +46,7 @@ def test_no_section_is_left_of_a_command_that_is_gone() -> None:
     assert sorted(documented) == sorted({*NAMES, "crawl"})
 
 
-@pytest.mark.parametrize("name", sorted({*HELP, *searching.HELP}))
+@pytest.mark.parametrize("name", sorted({*HELP, *searching.HELP, *monitoring.HELP}))
 def test_each_argument_of_the_spider_is_documented(name: str) -> None:
     assert f"| `{name}` |" in section("crawl")
 

@@ -23,7 +23,7 @@ class CompressionMiddleware(HttpCompressionMiddleware):
     ) -> Request | Response:
         """Return the response with its body decompressed, or raise :class:`Ignored`."""
         encodings = response.headers.getlist("Content-Encoding")
-        if request.method == "HEAD" or not encodings:
+        if request.method == "HEAD" or not encodings or "download_stopped" in response.flags:
             return response
         limit = request.meta.get("download_maxsize", self._max_size)
         try:

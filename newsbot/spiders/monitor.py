@@ -1,0 +1,287 @@
+"""``scrapy crawl monitor``: asks for every known page of sites, politely, and keeps what it answers."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, replace
+from datetime import datetime
+from itertools import islice
+from typing import Any, cast
+
+from scrapy import Request, signals
+from scrapy.crawler import Crawler
+from scrapy.exceptions import StopDownload
+from scrapy.http import Response
+from twisted.python.failure import Failure
+
+from newsbot import resolver, sidecrawl
+from newsbot.causes import cause_of, cause_of_status
+from newsbot.crawlstate import CrawlState
+from newsbot.errors import DataError
+from newsbot.items import PageRecord
+from newsbot.monitoring.asking import Answer, Target, needs_get, next_hop, to_check
+from newsbot.monitoring.keeping import keep_report
+from newsbot.monitoring.rendering import write_reports
+from newsbot.monitoring.report import Monitored, site_report
+from newsbot.recrawl import may_retry
+from newsbot.rules.schema import Rule
+from newsbot.spiders.arguments import Arguments
+from newsbot.spiders.linking import links_of
+from newsbot.spiders.monitoring import parse_monitoring
+from newsbot.storage.checks import PageCheck
+from newsbot.storage.notes import Notes
+from newsbot.urls import canonicalize, host_key
+from newsbot.visit import ASIDE_KEY
+
+logger = logging.getLogger(__name__)
+
+HEADERS_ONLY = "headers_only"
+AHEAD = 500
+"""Pages of a site that wait at once; the others are still in the crawl database."""
+_TRIES = 3
+
+
+class MonitorSpider(sidecrawl.SideSpider):
+    """The arguments are in :mod:`newsbot.spiders.monitoring`; wrong ones raise ``ArgumentError``."""
+
+    name = "monitor"
+    custom_settings = sidecrawl.SETTINGS
+
+    def __init__(self, name: str | None = None, **arguments: Any) -> None:
+        super().__init__(name)
+        self.asked = parse_monitoring(arguments)
+        self.arguments = self.asked.scope
+        self.max_pages = self.asked.max_pages
+        self.counted: dict[str, dict[str, int]] = {}
+        """By site and verdict."""
+        self._no_head: set[str] = set()
+        """Hosts that refuse HEAD."""
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> MonitorSpider:
+        """Make the spider as Scrapy does."""
+        spider = super().from_crawler(crawler, *args, **kwargs)
+        crawler.signals.connect(spider.headers_received, signal=signals.headers_received)
+        return spider
+
+    @staticmethod
+    def read_arguments(given: Mapping[str, Any], _now: datetime) -> Arguments:
+        """Return the arguments that all spiders share. Raises ``ArgumentError`` if any is wrong."""
+        return parse_monitoring(given).scope
+
+    @property
+    def state(self) -> CrawlState:
+        """The crawl's shared state."""
+        return CrawlState.of(self.crawler)
+
+    @property
+    def storage(self) -> Monitored:
+        """The storage, as keeper of checks."""
+        return cast("Monitored", self.state.storage)
+
+    # --- what is asked for
+    async def start(self) -> AsyncIterator[Any]:
+        """Yield the pages of all sites in turn, few ahead of what is asked."""
+        rules = {rule.domain: rule for rule in self.state.selected_rules()}
+        self.counted = {domain: {} for domain in rules}
+        left = {domain: self._requests(rule) for domain, rule in rules.items()}
+        while left:
+            given, waiting = 0, self.side.waiting()
+            for domain in list(left):
+                if waiting[domain] >= AHEAD:
+                    continue
+                try:
+                    some = list(islice(left[domain], AHEAD))
+                except DataError:  # the outage has told it; what was asked for is known to the scheduler
+                    left[domain] = self._requests(rules[domain])
+                    continue
+                if not some:
+                    del left[domain]
+                given += len(some)
+                for request in some:
+                    yield request
+            if left and not given:
+                await asyncio.sleep(max(0.2, self.state.outage.wait))
+
+    def _requests(self, rule: Rule) -> Iterator[Request]:
+        """Yield the requests for the known pages of a site; before them, if links are followed, its seeds."""
+        if self.asked.follow == "links":
+            for url in (rule.seeds + rule.sections) or (f"https://{rule.domain}/",):
+                yield self.request_for(url, rule)
+        pages = self.storage.iter_pages(source=rule.domain)
+        while some := list(islice(pages, AHEAD)):
+            for page in self._old_enough(some):
+                yield self.request_for(page.url, rule, page)
+
+    def _old_enough(self, pages: Sequence[PageRecord]) -> list[PageRecord]:
+        if not self.asked.min_age:
+            return list(pages)
+        checked = self.storage.checked([page.fingerprint for page in pages])
+        oldest = self.state.clock() - self.asked.min_age
+        return [
+            page for page in pages
+            if page.fingerprint not in checked or checked[page.fingerprint].last.at <= oldest
+        ]  # fmt: skip
+
+    def request_for(
+        self,
+        url: str,
+        rule: Rule,
+        page: PageRecord | None = None,
+        *,
+        found_on: str | None = None,
+        depth: int = 0,
+    ) -> Request:
+        """Return the first request for a page; ``depth`` counts where there is no record of it."""
+        reads = self.asked.follow == "links" and (page is None or page.kind not in ("feed", "sitemap"))
+        target = Target(
+            url=canonicalize(url, rule.drop_query),
+            source=rule.domain,
+            run=self.state.started,
+            etag=None if page is None else page.etag,
+            last_modified=None if page is None else page.last_modified,
+            found_on=found_on,
+            depth=depth if page is None else page.depth,
+            reads=reads,
+        )
+        method = "GET" if reads else self.asked.method
+        return self._request(url, target, method)
+
+    def _request(self, url: str, target: Target, method: str, tries: int = 0) -> Request:
+        conditional = target.conditions() if method == "GET" and not target.reads and not target.hops else {}
+        return Request(
+            url,
+            method=method,
+            headers=conditional,
+            callback=self.parse,
+            errback=self.failed,
+            cb_kwargs={"target": target},
+            meta={ASIDE_KEY: tries, "dont_redirect": True, HEADERS_ONLY: not target.reads},
+            dont_filter=True,
+        )
+
+    def going(self, request: Request) -> Request:
+        """Ask by GET where the host has refused HEAD meanwhile."""
+        if request.method != "HEAD" or host_key(request.url) not in self._no_head:
+            return request
+        return self._request(request.url, request.cb_kwargs["target"], "GET", int(request.meta[ASIDE_KEY]))
+
+    # --- what came
+    def headers_received(self, request: Request, **more: Any) -> None:
+        """Read no body that nobody wants: raises ``StopDownload``."""
+        if request.meta.get(HEADERS_ONLY) and request.method == "GET":
+            raise StopDownload(fail=False)
+
+    async def parse(self, response: Response, target: Target) -> AsyncIterator[Any]:
+        """Read one answer: ask again in another way, follow a redirect, or keep what it says."""
+        request = response.request
+        assert request is not None
+        tries = int(request.meta[ASIDE_KEY])
+        if request.method == "HEAD" and needs_get(response.status):
+            if response.status in (405, 501):
+                self._no_head.add(host_key(response.url))
+            yield self._request(response.url, target, "GET", tries + 1)
+            return
+        if response.status >= 400 and (again := self._again(request, cause_of_status(response.status))):
+            yield again
+            return
+        step = next_hop(response.status, response.headers.get("Location"), response.url, target)
+        if step is not None and step.url and self._is_ours(step.url, target):
+            yield self._request(step.url, step.target, str(request.method), tries + 1)
+            return
+        answer = _answer(response, None if step is None else step.fault)
+        yield await self._keep(to_check(step.target if step else target, answer, self.state.clock()))
+        if target.reads and response.status < 300:
+            for found in links_of(self, response, target):
+                yield found
+
+    def failed(self, failure: Failure) -> Iterator[Any]:
+        """Keep why there was no answer, after another try if that may pass."""
+        request: Request = failure.request  # type: ignore[attr-defined]  # Scrapy sets it
+        assert failure.value is not None
+        cause = cause_of(failure.value)
+        if cause == "dns" and host_key(request.url) in resolver.refused:
+            cause = "private_address"
+        again = self._again(request, cause)
+        if again is not None:
+            yield again
+            return
+        target: Target = request.cb_kwargs["target"]
+        answer = Answer(method=str(request.method), fault=cause)
+        check = to_check(target, answer, self.state.clock())
+        with suppress(DataError):  # the outage has told it; the page is asked again in the next run
+            self.storage.save_checks([check])
+        self._count(check)
+        yield _item(check)
+
+    def _again(self, request: Request, cause: str) -> Request | None:
+        tries = int(request.meta[ASIDE_KEY]) + 1
+        if tries > _TRIES or not may_retry(cause, tries):
+            return None
+        return request.replace(meta={**request.meta, ASIDE_KEY: tries})
+
+    def _is_ours(self, url: str, target: Target) -> bool:
+        """Return True where the redirect stays on the site: others were not asked for."""
+        return self.state.rule_for(url).domain == target.source
+
+    async def _keep(self, check: PageCheck) -> dict[str, Any]:
+        await self.state.outage.patiently(self.storage.save_checks, [check])
+        self._count(check)
+        return _item(check)
+
+    def _count(self, check: PageCheck) -> None:
+        of_site = self.counted.setdefault(check.source, {})
+        for name in ("checked", check.verdict.replace(" ", "_")):
+            of_site[name] = of_site.get(name, 0) + 1
+            self.state.count(f"monitor/{name}")
+
+    # --- the end
+    def finish(self, reason: str) -> None:
+        """Make and keep the report on each site, and say what it says."""
+        reports = []
+        for domain, counted in self.counted.items():
+            run = {"began": self.state.started, "ended": self.state.clock(), "reason": reason, **counted}
+            try:
+                report = site_report(self.storage, domain)
+                keep_report(cast("Notes", self.storage), report, run)
+            except DataError as error:
+                logger.error("monitor: no report site=%s: %s", domain, error)
+                continue
+            reports.append(report)
+            said = " ".join(f"{name}={amount}" for name, amount in sorted(counted.items()))
+            changes = sum(report["changes_count"].values())
+            logger.info(
+                "monitor ended site=%s reason=%s %s changes=%d; see: scrapy monitor show %s",
+                *(domain, reason, said, changes, domain),
+            )
+        if self.asked.report is not None:
+            try:
+                write_reports(self.asked.report, reports, self.state.clock())
+            except OSError as error:
+                logger.error("monitor: report=%s cannot be written: %s", self.asked.report, error.strerror)
+
+
+def _answer(response: Response, fault: str | None) -> Answer:
+    headers = {
+        name: value.decode("latin-1")
+        for name in ("Content-Length", "Content-Type", "Server", "ETag", "Last-Modified")
+        if (value := response.headers.get(name)) is not None
+    }
+    return Answer(
+        method="GET" if response.request is None else str(response.request.method),
+        status=response.status,
+        fault=fault,
+        headers=headers,
+        body=len(response.body),
+        seconds=response.meta.get("download_latency"),
+    )
+
+
+def _item(check: PageCheck) -> dict[str, Any]:
+    """Return a check as an item: for ``-O checks.jsonl``."""
+    plain = asdict(replace(check, hops=()))
+    plain["hops"] = [{"status": status, "to": to} for status, to in check.hops]
+    return {**plain, "verdict": check.verdict, "outcome": check.outcome}
