@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from newsbot.clock import Clock, system_clock
 from newsbot.dedup.index import NearIndex
 from newsbot.dedup.sqlite import SqliteIndex
+from newsbot.dedup.sqlite import empty as empty_sqlite_index
 from newsbot.frontier.base import Frontier
 from newsbot.frontier.sqlite import SqliteFrontier
 from newsbot.rules import RuleSet, load_rules
@@ -95,6 +96,16 @@ def open_index(settings: SettingsLike) -> NearIndex:
     from newsbot.dedup.redis import RedisIndex  # noqa: PLC0415  (as for storage)
 
     return RedisIndex(settings)
+
+
+def empty_index(settings: SettingsLike) -> None:
+    """Throw the near-duplicate index away, whatever made it. Raises :class:`newsbot.errors.DataError`."""
+    if not settings.get("REDIS_URL"):
+        empty_sqlite_index(data_file(settings))
+        return
+    from newsbot.dedup import redis  # noqa: PLC0415  (as for storage)
+
+    redis.empty(settings)
 
 
 def ignored_settings(settings: SettingsLike) -> list[str]:

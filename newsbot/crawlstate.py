@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import tempfile
 import time
 from collections import ChainMap, Counter
@@ -21,7 +22,7 @@ from scrapy.statscollectors import StatsCollector
 from newsbot import backends
 from newsbot.archive import Archive, open_archive
 from newsbot.clock import Clock, system_clock, utc
-from newsbot.dedup.index import NearIndex
+from newsbot.dedup.index import KEEP, NearIndex
 from newsbot.errors import ArgumentError, DataError
 from newsbot.extraction import SiteMemories
 from newsbot.frontier.base import Frontier, LeanFrontier
@@ -39,7 +40,7 @@ from newsbot.sitebooks import SiteBooks
 from newsbot.sitehealth import SiteHealth
 from newsbot.siterights import SiteRights
 from newsbot.spiders.arguments import Arguments
-from newsbot.storage.base import Storage, Stored
+from newsbot.storage.base import ArticleFilter, Storage, Stored
 from newsbot.storage.notes import Notes
 from newsbot.tombstones import Tombstones
 from newsbot.trials import ListTrials
@@ -52,6 +53,7 @@ MAX_NUMBER = 10**9
 PAGE_VISITS = 1 / 7
 """Visits of a page in a day, on average, where pages are planned by the optimum and no setting says more."""
 
+logger = logging.getLogger(__name__)
 _states: WeakKeyDictionary[Crawler, CrawlState] = WeakKeyDictionary()
 
 
@@ -149,11 +151,25 @@ class CrawlState:
             self.archive = None if self.arguments.dry_run else open_archive(self.settings, self.count)
             self.use(frontier, storage, index)
             opened.pop_all()  # all are open: they stay so until close()
+        self._notice_lost_index(storage, index)
         self.refill_anew()
         self.tombstones.read(self.notes)
         self.with_sources = {
             record.source for record in self.storage.sources() if record.kind in ("feed", "sitemap")
         } | {rule.domain for rule in self.rules if rule.feeds or rule.sitemaps}
+
+    def _notice_lost_index(self, storage: Storage, index: NearIndex) -> None:
+        """Say if nothing is known of the texts that were stored lately: copies of them would stay alone."""
+        if index.count():
+            return
+        lately = storage.count_articles(ArticleFilter(since=utc(self.clock() - KEEP)))
+        if lately:
+            logger.warning(
+                "The near-duplicate index (%s) is empty, and %d articles of the last 30 days are stored: "
+                "near copies of them will not be recognised. To put it right: scrapy articles reindex",
+                backends.place_of(index),
+                lately,
+            )
 
     def use(self, frontier: Frontier, storage: Storage, index: NearIndex) -> None:
         """Work with these backends, each behind the outage."""

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 
 import pytest
 from scrapy.settings import Settings
 
+from newsbot.clock import utc
 from newsbot.crawlstate import CrawlState, check_scope
+from newsbot.dedup.minhash import signature
 from newsbot.errors import ArgumentError
 from newsbot.items import Kind
 from newsbot.rules import RuleSet
 from newsbot.rules.schema import Rule
 from newsbot.spiders.arguments import Arguments
 from newsbot.storage.base import SourceRecord
-from tests.builders import START, make_article
+from tests.builders import START, make_article, prose
 
 TWO = {
     "a.test": "domain: a.test\nfeeds: https://a.test/feed\n",
@@ -140,3 +143,19 @@ def test_books_are_written_with_the_size_of_the_queue(desk):
     desk.state.write_books()
     assert desk.stat("queue/pending") == 1
     assert desk.state.storage.sites()["news.test"].last_error == "dns"
+
+
+def test_a_crawl_says_that_the_index_of_near_duplicates_was_lost(make_desk, caplog):
+    desk = make_desk()
+    desk.state.storage.store(make_article(1, fetched_at=utc(START - 60)))
+    desk.state.close()
+    with caplog.at_level(logging.WARNING):
+        desk.state.open()
+        (record,) = [one for one in caplog.records if one.name == "newsbot.crawlstate"]
+        assert "1 articles of the last 30 days are stored" in record.getMessage()
+        assert "scrapy articles reindex" in record.getMessage()
+        caplog.clear()
+        desk.state.index.check_and_insert("a", "a.org", signature(prose(1, 60)), START)
+        desk.state.close()
+        desk.state.open()
+        assert [one for one in caplog.records if one.name == "newsbot.crawlstate"] == []

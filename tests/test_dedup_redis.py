@@ -221,7 +221,7 @@ def test_an_index_of_another_scheme_is_refused(
     with closing(RedisIndex(**place)) as opened:
         insert(opened, 1)
         monkeypatch.setattr(index, "SCHEME", "affine64 seed=2")
-        with pytest.raises(SchemaError, match=r"redis://.*affine32 seed=1.*affine64 seed=2.*delete the keys"):
+        with pytest.raises(SchemaError, match=r"redis://.*affine32 seed=1.*affine64 seed=2.*reindex --anew"):
             RedisIndex(**place)
         with pytest.raises(SchemaError, match="affine64 seed=2"):  # also one that is at work already
             insert(opened, 2)

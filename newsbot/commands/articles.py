@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import sys
+from contextlib import closing
 from datetime import UTC
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-from newsbot.backends import open_rules
+from newsbot.backends import empty_index, open_index, open_rules
 from newsbot.cli import Action, Argument, Call, NewsbotCommand, moment, one_of, positive
+from newsbot.clock import system_clock
+from newsbot.dedup.rebuilding import rebuild
 from newsbot.errors import ArgumentError, UserError
 from newsbot.exporting import FORMATS, Format, atomic_target, format_of, writer_of
 from newsbot.items import Article
-from newsbot.reading import stored
+from newsbot.moving.progress import lines
+from newsbot.moving.side import WholeFrontier, check_idle
+from newsbot.reading import queued, stored
 from newsbot.rights import opted_out
 from newsbot.storage.base import ArticleFilter, Hit, Storage, Story
 from newsbot.terminal import Column
@@ -124,6 +129,23 @@ def export(call: Call) -> int:
     return 0
 
 
+def reindex(call: Call) -> int:
+    """Make the near-duplicate index anew from the stored texts."""
+    with stored(call.settings) as storage:
+        if call.options.anew:
+            with queued(call.settings) as frontier:
+                check_idle(cast("WholeFrontier", frontier))
+            empty_index(call.settings)
+        tell = lines(call.note, {})
+        with closing(open_index(call.settings)) as index:
+            number = rebuild(storage, index, system_clock(), lambda so_far: tell("texts", so_far))
+            kept = index.count()
+    if call.json:
+        call.document({"indexed": number, "kept": kept})
+    call.note(f"{number} texts of the last 30 days indexed; the index holds {kept}")
+    return 0
+
+
 class Command(NewsbotCommand):
     """See the module's text."""
 
@@ -175,6 +197,13 @@ class Command(NewsbotCommand):
                 Argument("--min-sources", metavar="N", type=positive, default=1, help="of so many sites (1)"),
                 Argument("--limit", type=positive, default=50, help="at most so many (50)"),
             ),
+        ),
+        Action(
+            "reindex",
+            "Put the stored texts of the last 30 days into the near-duplicate index again: after Redis lost "
+            "its data; with --anew also after a newsbot that makes it another way",
+            reindex,
+            (Argument("--anew", action="store_true", help="empty the index first; no crawl may run"),),
         ),
     )
 

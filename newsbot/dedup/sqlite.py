@@ -12,6 +12,7 @@ import json
 import random
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -197,9 +198,20 @@ class SqliteIndex:
         if row[0] != SCHEME:
             raise SchemaError(
                 f"{self._path}: the near-duplicate index was made another way ({row[0]}; here: {SCHEME}),"
-                " and the two cannot be compared; use the newsbot that made it, or empty the tables"
-                " near_text, near_bucket and near_scheme: only the last 30 days of resemblance are forgotten"
+                " and the two cannot be compared; use the newsbot that made it, or make it anew from the"
+                " stored texts: scrapy articles reindex --anew"
             )
+
+
+def empty(path: Path) -> None:
+    """Throw the index in the file at ``path`` away, whatever its scheme. Raises :class:`DataError` kinds."""
+    with (
+        closing(open_database(path, component="dedup", migrations=_MIGRATIONS)) as database,
+        readable_errors(path),
+        transaction(database),
+    ):
+        for table in ("near_bucket", "near_text", "near_scheme"):
+            database.execute(f"DELETE FROM {table}")  # noqa: S608 - names of ours
 
 
 def _places(doc_id: str, signature: Signature) -> list[tuple[int, bytes]]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from typing import Any, TypeVar
 
 from newsbot.clock import system_clock
-from newsbot.dedup.index import KEEP, NearIndex
-from newsbot.dedup.minhash import signature
+from newsbot.dedup.rebuilding import rebuild
 from newsbot.frontier.base import Known, LeanFrontier
 from newsbot.frontier.transfer import EntryCopy
 from newsbot.items import PageRecord
@@ -48,7 +48,7 @@ def copy_all(source: Side, target: Side, choice: Choice, journal: Journal, repor
     if target.index is not None:
         # a sample's texts are few where they have arrived
         texts = source.storage if choice.everything else target.storage or source.storage
-        _make_index(texts, target.index, choice, report)
+        rebuild(texts, target.index, time.time(), partial(report, "near"), choice.has_article)
 
 
 def _copy_kind(
@@ -164,19 +164,6 @@ def _copy_hosts(
             target.back_off(copy.host, copy.next_turn - now)
         number += 1
         report("hosts", number)
-
-
-def _make_index(storage: WholeStorage, index: NearIndex, choice: Choice, report: Report) -> None:
-    """Add the texts of the last weeks, the oldest first; older ones are forgotten there in any case."""
-    oldest = time.time() - KEEP
-    number = 0
-    for article in storage.iter_articles():
-        moment = None if article.fetched_at is None else article.fetched_at.timestamp()
-        if moment is None or moment < oldest or not choice.has_article(article):
-            continue
-        index.check_and_insert(article.canonical_url, article.source, signature(article.text), moment)
-        number += 1
-        report("near", number)
 
 
 def batches(things: Iterable[_Thing]) -> Iterator[list[Any]]:

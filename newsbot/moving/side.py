@@ -59,13 +59,8 @@ class Side:
 
     def check_idle(self) -> None:
         """Raise :class:`DataError` while a crawl works on this side."""
-        owners = [] if self.frontier is None else self.frontier.at_work()
-        working = set(owners) - set(dead_owners(owners))
-        if working:
-            raise DataError(
-                f"a crawl is at work here or there ({', '.join(sorted(working))}); stop it first; if it "
-                "was killed on another machine, wait some minutes until its leases have run out"
-            )
+        if self.frontier is not None:
+            check_idle(self.frontier)
 
     def totals(self) -> dict[str, int]:
         """About how many there are of each kind, by the names under which they are reported."""
@@ -88,3 +83,14 @@ class Side:
         if storage is not None and (storage.count_articles() or storage.sources()):
             return True
         return frontier is not None and any(frontier.counts().values())
+
+
+def check_idle(frontier: FrontierTransfer) -> None:
+    """Raise :class:`DataError` while a crawl works on this queue."""
+    owners = frontier.at_work()
+    working = set(owners) - set(dead_owners(owners))
+    if working:
+        raise DataError(
+            f"a crawl is at work here or there ({', '.join(sorted(working))}); stop it first; if it "
+            "was killed on another machine, wait some minutes until its leases have run out"
+        )

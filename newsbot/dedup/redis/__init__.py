@@ -1,5 +1,5 @@
 """The near-duplicate index in Redis."""
 
-from newsbot.dedup.redis.index import RedisIndex
+from newsbot.dedup.redis.index import RedisIndex, empty
 
-__all__ = ["RedisIndex"]
+__all__ = ["RedisIndex", "empty"]

@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import logging
 import random
+import re
+from contextlib import closing
 from typing import Any
 
 import redis
@@ -147,8 +149,8 @@ class RedisIndex:
         if scheme.decode() != SCHEME:
             raise SchemaError(
                 f"{self._place}: the near-duplicate index was made another way ({scheme.decode()}; here:"
-                f" {SCHEME}), and the two cannot be compared; use the newsbot that made it or delete the keys"
-                f" {self._keys.tag}*: only the last 30 days of resemblance are forgotten"
+                f" {SCHEME}), and the two cannot be compared; use the newsbot that made it, or make it anew"
+                " from the stored texts: scrapy articles reindex --anew"
             )
 
     def _check_listpacks(self) -> None:
@@ -167,3 +169,18 @@ class RedisIndex:
                 self._place,
                 " and ".join(small),
             )
+
+
+def empty(where: str | SettingsLike, *, namespace: str = "newsbot") -> None:
+    """Throw an index away, whatever its scheme. Raises :class:`DataError` kinds."""
+    settings: SettingsLike = {"REDIS_URL": where} if isinstance(where, str) else where
+    with readable_errors(server_name(settings)), closing(connect(settings)) as client:
+        keys = Keys(namespace)
+        client.unlink(keys.meta)  # first: what is half gone looks like an empty one
+        for key in client.scan_iter(match=f"{_literal(keys.tag)}*", count=1000):
+            client.unlink(key)
+
+
+def _literal(text: str) -> str:
+    """Return a pattern that only matches the text itself."""
+    return re.sub(r"([\\*?\[\]^])", r"\\\1", text)

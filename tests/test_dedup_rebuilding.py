@@ -1,0 +1,147 @@
+"""The near-duplicate index made anew from the stored texts, in the file and in Redis."""
+
+from __future__ import annotations
+
+import secrets
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+import redis
+
+from newsbot.dedup.index import KEEP
+from newsbot.dedup.minhash import signature
+from newsbot.dedup.rebuilding import rebuild
+from newsbot.dedup.redis import RedisIndex, empty
+from newsbot.dedup.sqlite import SqliteIndex
+from newsbot.items import Article
+from newsbot.owners import owner_name
+from newsbot.queueing import entry_again
+from tests.builders import prose
+from tests.commandline import Place, article
+from tests.contracts.storage_samples import make_page
+
+NOW = 1_795_000_000.0
+DAY = 86400.0
+
+
+def stored(place: Place, ages: list[float], now: float = NOW) -> list[Article]:
+    """Articles that were fetched so many seconds ago."""
+    made = []
+    with place.storage() as storage:
+        for number, age in enumerate(ages, 1):
+            fetched = datetime.fromtimestamp(now - age, tz=UTC)
+            made.append(article(number, text=prose(number, 120), fetched_at=fetched, published_at=None))
+            storage.store(made[-1])
+    return made
+
+
+def near(path: Path, one: Article, now: float = NOW) -> list[str]:
+    with closing(SqliteIndex(path)) as index:
+        return [n.doc_id for n in index.check_and_insert("copy", "b.org", signature(one.text), now)]
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)
+
+
+def test_texts_of_the_last_weeks_are_known_again_and_once(place: Place) -> None:
+    old, last, new = stored(place, [KEEP + 1, KEEP - DAY, 0.0])
+    path = place.data / "newsbot.db"
+    told: list[int] = []
+    with place.storage() as storage, closing(SqliteIndex(path)) as index:
+        for _ in range(2):
+            assert rebuild(storage, index, NOW, told.append) == 2
+            assert index.count() == 2
+    assert told == [1, 2, 1, 2]
+    assert near(path, old) == []
+    assert near(path, last) == [last.canonical_url]
+    assert near(path, new) == [new.canonical_url]
+
+
+def test_only_wanted_texts(place: Place) -> None:
+    stored(place, [0.0, 0.0, 0.0])
+    with place.storage() as storage, closing(SqliteIndex(place.data / "newsbot.db")) as index:
+        wanted = lambda one: not one.canonical_url.endswith("1")  # noqa: E731
+        assert rebuild(storage, index, NOW, lambda _: None, wanted) == 2
+
+
+def test_an_index_of_another_scheme_is_made_anew_when_it_is_asked_for(place: Place) -> None:
+    one, *_ = stored(place, [DAY, DAY], time.time())
+    path = place.data / "newsbot.db"
+    SqliteIndex(path).close()
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("UPDATE near_scheme SET scheme = 'bands of another newsbot'")
+    answer = place.run("articles", "reindex")
+    assert answer.code != 0
+    assert "bands of another newsbot" in answer.err
+    assert answer.err.count("\n") == 1
+    assert "scrapy articles reindex --anew" in answer.err
+    answer = place.run("articles", "reindex", "--anew", "--json")
+    assert answer.code == 0
+    assert answer.json == {"indexed": 2, "kept": 2}
+    assert near(path, one, time.time()) == [one.canonical_url]
+
+
+def test_nothing_is_emptied_while_a_crawl_is_at_work(place: Place) -> None:
+    stored(place, [DAY], time.time())
+    assert place.run("articles", "reindex").code == 0
+    with place.frontier() as frontier:
+        page = make_page("waiting")
+        frontier.add([entry_again(page)], force=True)
+        frontier.set_politeness(page.host, delay=0, concurrency=1)
+        assert frontier.lease(owner_name(time.time()), 1, horizon=time.time() + 1, ttl=60)
+    answer = place.run("articles", "reindex", "--anew")
+    assert answer.code != 0
+    assert "a crawl is at work" in answer.err
+    assert place.run("articles", "reindex", "--json").json == {"indexed": 1, "kept": 1}
+
+
+def test_without_a_crawl_there_is_nothing_to_index(place: Place) -> None:
+    answer = place.run("articles", "reindex")
+    assert answer.code != 0
+    assert "nothing has been crawled yet" in answer.err
+
+
+@pytest.fixture
+def namespace(redis_url: str) -> Iterator[str]:
+    name = f"test-[{secrets.token_hex(8)}]*"
+    yield name
+    empty(redis_url, namespace=name)
+
+
+def test_redis_is_filled_again_after_it_lost_its_keys(place: Place, redis_url: str, namespace: str) -> None:
+    one, two = stored(place, [DAY, 0.0])
+    where: dict[str, Any] = {"where": redis_url, "namespace": namespace}
+    with place.storage() as storage, closing(RedisIndex(**where)) as index:
+        assert rebuild(storage, index, NOW, lambda _: None) == 2
+        empty(redis_url, namespace=namespace)
+        assert index.count() == 0
+        assert rebuild(storage, index, NOW, lambda _: None) == 2
+        found = [index.check_and_insert("copy", "b.org", signature(a.text), NOW) for a in (one, two)]
+    assert [[n.doc_id for n in some] for some in found] == [[one.canonical_url], [two.canonical_url]]
+
+
+def test_emptying_takes_the_keys_of_one_index_only(redis_url: str, namespace: str) -> None:
+    other = namespace.replace("[", "").replace("]*", "")
+    with (
+        closing(RedisIndex(redis_url, namespace=namespace)) as mine,
+        closing(RedisIndex(redis_url, namespace=other)) as theirs,
+        redis.Redis.from_url(redis_url) as client,
+    ):
+        for index in (mine, theirs):
+            index.check_and_insert("a", "a.org", signature(prose(1, 100)), NOW)
+        client.hset(mine._keys.meta, "scheme", "bands of another newsbot")
+        empty(redis_url, namespace=namespace)
+        assert (mine.count(), theirs.count()) == (0, 1)
+        RedisIndex(redis_url, namespace=namespace).close()
+        empty(redis_url, namespace=other)
+        assert theirs.count() == 0
+        left = [key for key in client.scan_iter(count=1000) if other.encode() in key]
+        assert left == []
