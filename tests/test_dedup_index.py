@@ -101,7 +101,9 @@ def test_an_index_of_another_scheme_is_refused(path: Path, monkeypatch: pytest.M
     SqliteIndex(path).close()
     with monkeypatch.context() as patch:
         patch.setattr(sqlite, "SCHEME", "affine64 seed=2")
-        with pytest.raises(SchemaError, match=r"newsbot\.db: .*affine32 seed=1.*affine64 seed=2.*reindex --anew"):
+        with pytest.raises(
+            SchemaError, match=r"newsbot\.db: .*affine32 seed=1.*affine64 seed=2.*reindex --anew"
+        ):
             SqliteIndex(path)
     with sqlite3.connect(path) as database:  # the remedy that the message names
         for table in ("near_text", "near_bucket", "near_scheme"):
