@@ -39,6 +39,8 @@ class Figures:
     """URLs set aside, by this crawl or an earlier one."""
     useful_share: float | None = None
     """The share of pages outside feeds, sitemaps and sections that held an article; None before the first."""
+    saved: Mapping[str, int] = field(default_factory=dict)
+    """Bytes that were not sent: ``unchanged`` (answers of 304), ``head``, ``compression``; most first."""
 
     @property
     def articles(self) -> int:
@@ -102,7 +104,19 @@ def figures(stats: Mapping[str, Any]) -> Figures:
         aside=areas["queue"]["aside"],
         queue=areas["queue"]["pending"] if "newsbot/queue/pending" in stats else None,
         useful_share=total(sites).useful_share,
+        saved=dict(areas["bytes_saved"].most_common()),
     )
+
+
+def size(count: float) -> str:
+    """Return bytes for people, e.g. ``3.4 MB`` (powers of ten)."""
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if count < 1000:
+            break
+        count /= 1000
+    else:
+        unit = "TB"
+    return f"{count:.0f} {unit}" if unit == "bytes" or count >= 100 else f"{count:.1f} {unit}"
 
 
 def site_figures(stats: Mapping[str, Any]) -> list[SiteFigures]:

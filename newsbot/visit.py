@@ -52,6 +52,8 @@ class Visit:
     """A fault of ours (spider or pipeline): the URL is tried again."""
     anew: bool = False
     """A source that is read in full although it may be unchanged: something else is wanted of it now."""
+    asked_head: bool = False
+    """HEAD was asked and did not settle it: this is the GET after it."""
     tried: bool = False
     """What the list under trial holds was told (:mod:`newsbot.trials`)."""
     taught: bool = False

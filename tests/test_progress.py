@@ -25,7 +25,7 @@ from scrapy.utils.test import get_crawler
 
 from newsbot.extensions.progress import Progress, line, log_lines_above, picture, wants_live_display
 from newsbot.extensions.summary import COLUMNS, SHOWN_SITES, Summary, closing_lines, site_rows
-from newsbot.figures import Figures
+from newsbot.figures import Figures, size
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -216,3 +216,22 @@ def test_the_end_says_how_it_ended_and_where_to_go_on() -> None:
     assert lines[0] == "3 new articles, 0 updated, useful share -, 0 fetched in 0:01:05 (shutdown)"
     assert lines[1] == "errors: dns 1"
     assert lines[-1] == "data: /d"
+
+
+def test_the_summary_says_what_was_not_sent() -> None:
+    stats = {
+        "newsbot/bytes_saved/unchanged": 3_400_000,
+        "newsbot/bytes_saved/compression": 12_340,
+        "newsbot/bytes_saved/head": 640,
+    }
+    lines = closing_lines(stats, "finished", 1.0, None)
+    assert "not sent: 3.4 MB (304 3.4 MB, compression 12.3 kB, HEAD 640 bytes)" in lines
+    assert not any("not sent" in line for line in closing_lines({}, "finished", 1.0, None))
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [(0, "0 bytes"), (999, "999 bytes"), (1000, "1.0 kB"), (123_456, "123 kB"), (5e13, "50.0 TB")],
+)
+def test_sizes_for_people(count: float, text: str) -> None:
+    assert size(count) == text

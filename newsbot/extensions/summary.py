@@ -15,10 +15,12 @@ from scrapy.exceptions import NotConfigured
 from scrapy.statscollectors import StatsCollector
 
 from newsbot.backends import data_folder
-from newsbot.figures import SiteFigures, causes, duration, figures, percent, site_figures, total
+from newsbot.figures import SiteFigures, causes, duration, figures, percent, site_figures, size, total
 from newsbot.terminal import Column, make_console, print_table
 
 SHOWN_SITES = 50
+SAVED_BY = {"unchanged": "304", "head": "HEAD"}
+"""How the ways to save bytes are called in the summary."""
 
 COLUMNS = (
     Column("site"),
@@ -103,6 +105,9 @@ def closing_lines(stats: Mapping[str, Any], reason: str, seconds: float, data: P
     lines = [f"{articles}, {now.fetched} fetched in {duration(seconds)}{ended}"]
     if now.errors:
         lines.append(f"errors: {causes(now)}")
+    if now.saved:
+        ways = ", ".join(f"{SAVED_BY.get(way, way)} {size(count)}" for way, count in now.saved.items())
+        lines.append(f"not sent: {size(sum(now.saved.values()))} ({ways})")
     if now.aside:
         lines.append(f"set aside: {now.aside} (given up; see: scrapy sources)")
     if data is None:

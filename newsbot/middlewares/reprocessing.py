@@ -12,6 +12,7 @@ from scrapy.http import Request, Response
 from newsbot.causes import Ignored
 from newsbot.crawlstate import CrawlState
 from newsbot.items import Where
+from newsbot.middlewares.heads import Heads
 from newsbot.recrawl import gate, parse_max_age
 from newsbot.recrawl.planning import LONGEST_SOURCE_REST
 from newsbot.tombstones import REMOVED
@@ -23,6 +24,7 @@ class ReprocessingMiddleware:
 
     def __init__(self, crawler: Crawler) -> None:
         self.crawler = crawler
+        self._heads = Heads()
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> ReprocessingMiddleware:
@@ -37,7 +39,8 @@ class ReprocessingMiddleware:
     def process_request(self, request: Request) -> None:
         """Let the request pass with conditional headers, or raise :class:`Ignored` (``too_young``)."""
         visit: Visit | None = request.meta.get(META_KEY)
-        if visit is None or visit.hops:  # robots.txt, or a later hop of a visit that was let through
+        # robots.txt, or a later hop of a visit that was let through
+        if visit is None or visit.hops or visit.asked_head:
             return
         if visit.rule.domain in self.state.limited:
             visit.hand_back = True
@@ -60,6 +63,7 @@ class ReprocessingMiddleware:
             return
         for name, value in decision.headers.items():
             request.headers.setdefault(name, value)
+        self._heads.begin(request, visit)
 
     def _look_up(self, visit: Visit) -> None:
         """Find the page's record. The frontier knows which were never fetched: those are not looked up."""
@@ -71,9 +75,14 @@ class ReprocessingMiddleware:
         key = lease.entry.fingerprint
         visit.record = self.state.storage.pages([key]).get(key)
 
-    def process_response(self, request: Request, response: Response) -> Response:
-        """Note status and validators of the answer in the visit."""
+    def process_response(self, request: Request, response: Response) -> Request | Response:
+        """Note status and validators of the answer in the visit; after HEAD, ask for the page if need be."""
         visit: Visit | None = request.meta.get(META_KEY)
+        if visit is not None and request.method == "HEAD":
+            following = self._heads.answer(self.state, visit, request, response)
+            if isinstance(following, Request):
+                return following
+            response = following
         if visit is not None:
             visit.url = response.url
             visit.outcome.status = response.status
@@ -82,9 +91,14 @@ class ReprocessingMiddleware:
             visit.outcome.max_age = parse_max_age(cache_control.decode("latin-1"))
             self._note_headers(visit, response)
             self.state.count("bytes", len(response.body))
-            if response.status == 304 and visit.record is not None and visit.record.content_length:
-                self.state.count("bytes_saved/unchanged", visit.record.content_length)
+            if response.status == 304:
+                self._count_saving(visit, request)
         return response
+
+    def _count_saving(self, visit: Visit, request: Request) -> None:
+        if visit.record is not None and visit.record.content_length:
+            kind = "head" if request.method == "HEAD" else "unchanged"
+            self.state.count(f"bytes_saved/{kind}", visit.record.content_length)
 
     @staticmethod
     def _note_headers(visit: Visit, response: Response) -> None:

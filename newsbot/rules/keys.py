@@ -53,6 +53,11 @@ def _recheck(node: yaml.Node, place: Place) -> tuple[float, ...] | None:
     return None if ages is None else tuple(sorted(set(ages)))
 
 
+def _head(node: yaml.Node, place: Place) -> tuple[Kind, ...] | None:
+    kinds = many(values.word([kind.value for kind in Kind]))(node, place)
+    return None if kinds is None else tuple(Kind(kind) for kind in kinds)
+
+
 def _extract(node: yaml.Node, place: Place) -> dict[str, tuple[Selector, ...]] | None:
     read = many(values.selector)
     fields: dict[str, tuple[Selector, ...]] = {}
@@ -106,6 +111,7 @@ KEYS: Mapping[str, Key] = {
     "interval": Key(_interval, adds=True),
     "recrawl": Key(_recrawl, adds=True),
     "recheck": Key(_recheck),
+    "head": Key(_head),
     "delay": Key(values.duration(MAX_DELAY)),
     "concurrency": Key(values.whole(1, 64)),
     "language": Key(values.language),

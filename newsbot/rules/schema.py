@@ -101,6 +101,8 @@ class Rule:
     """How the next visit of a page of that kind is planned."""
     recheck: tuple[float, ...] = RECHECK
     """Seconds from when an article was first heard of to the looks at it, for ``ladder``."""
+    head: tuple[Kind, ...] = ()
+    """Kinds of pages that are asked for by HEAD first when they are known already."""
     delay: float = 1.0
     concurrency: int = 1
     language: str | None = None
