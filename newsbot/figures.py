@@ -110,13 +110,13 @@ def figures(stats: Mapping[str, Any]) -> Figures:
 
 def size(count: float) -> str:
     """Return bytes for people, e.g. ``3.4 MB`` (powers of ten)."""
-    for unit in ("bytes", "kB", "MB", "GB"):
-        if count < 1000:
-            break
-        count /= 1000
-    else:
-        unit = "TB"
-    return f"{count:.0f} {unit}" if unit == "bytes" or count >= 100 else f"{count:.1f} {unit}"
+    power = 0
+    while count >= 1000 and power < len(_UNITS) - 1:
+        count, power = count / 1000, power + 1
+    return f"{count:.1f} {_UNITS[power]}" if power and count < 100 else f"{count:.0f} {_UNITS[power]}"
+
+
+_UNITS = ("bytes", "kB", "MB", "GB", "TB")
 
 
 def site_figures(stats: Mapping[str, Any]) -> list[SiteFigures]:
