@@ -35,6 +35,9 @@ _LAYOUT_TAG = re.compile(
     re.IGNORECASE,
 )
 _TEXT = re.compile(r"[^\W_]")
+_PLAIN_ELEMENTS = etree.ElementDefaultClassLookup(element=HtmlElement)
+"""lxml.html asks a Python function for the class of each element each time it is met; nobody here needs its
+classes for forms and links."""
 
 
 def parse_html(html: bytes, charset: str | None = None) -> HtmlElement:
@@ -85,6 +88,7 @@ def _parse(markup: str) -> tuple[HtmlElement | None, bool]:
     if not _TEXT.search(markup):
         return None, False
     parser = HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True, huge_tree=False)
+    parser.set_element_class_lookup(_PLAIN_ELEMENTS)
     try:
         tree = document_fromstring(
             markup.encode("utf-8", "replace").translate(None, _UNWANTED), parser=parser
