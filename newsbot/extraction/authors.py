@@ -9,6 +9,7 @@ from typing import Any
 
 from lxml.html import HtmlElement
 
+from newsbot.extraction.authormarks import named_bylines, sure_names
 from newsbot.extraction.evidence import JSON_LD, META, MICRODATA, RULE, VISIBLE, Candidate
 from newsbot.extraction.jsonld import Nodes, texts
 from newsbot.extraction.page import Page, text_of, xpath
@@ -58,21 +59,6 @@ _EMPTY = word_set(
     "redactie redazione редакция редактор "
     "staff null none undefined unknown anonymous user guest name nan n a false true webmaster root superuser"
 )
-_BYLINE = xpath(
-    "//*[@rel='author'] | //*[contains(@class,'author') or contains(@class,'byline')"
-    " or contains(@class,'Author') or contains(@class,'Byline') or contains(@class,'avtor')"
-    " or contains(@id,'author')"
-    " or contains(@data-testid,'author') or contains(@data-testid,'byline')]"
-    "[not(self::body or self::html or self::article or self::main or self::script or self::img)]"
-)
-_MARKED = xpath(
-    "//a[contains(concat(' ',@rel,' '),' author ')]"
-    " | //*[contains(concat(' ',@class,' '),' fn ') or contains(concat(' ',@class,' '),' p-author ')]"
-    "[ancestor-or-self::*[contains(@class,'author') or contains(@class,'byline')]]"
-    " | //a[contains(@href,'/author/') or contains(@href,'/autor/') or contains(@href,'/autoren/')"
-    " or contains(@href,'/auteur/')]"
-)
-"""Elements that can be nothing but an author's name: links to an author, hCard and microformats."""
 _LABEL = re.compile(
     r"[(\[]?(?:(?P<sure>(?:责编|责任编辑|作者|撰文|記者|文／|기자)\s?[:：]?|"
     r"(?:by|von|par|por|di|door|av|af|text|texte|words|story|текст|автор(?:ы)?|aut(?:h)?or(?:en|in|es|a|e)?|"
@@ -214,7 +200,7 @@ def _bylines(page: Page) -> list[str]:
     """Visible bylines outside of comments and side columns: the first that gives names."""
     if marked := _marked_names(page):
         return marked
-    for element in _BYLINE(page.tree)[:40]:
+    for element in islice(named_bylines(page.tree), 40):
         if _is_aside(element, page):
             continue
         text = text_of(element, 400)
@@ -256,7 +242,7 @@ def _marked_names(page: Page) -> list[str]:
     """Names that markup alone makes certain, be they one word in small letters; those side by side."""
     names: list[str] = []
     beside: HtmlElement | None = None
-    for element in _MARKED(page.tree)[:20]:
+    for element in islice(sure_names(page.tree), 20):
         parent = element.getparent()
         group = parent.getparent() if parent is not None else None
         text = text_of(element, 100)

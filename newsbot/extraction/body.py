@@ -41,6 +41,7 @@ _LEAST_SHARE = 0.5
 """A text that wins by votes but is so much shorter than the first one loses."""
 _HARDLY_ANY = 100
 """Letters; less is a line or two of the frame of the page."""
+_COUNT = etree.XPath("count(descendant-or-self::*)")
 _DOUBT = 1.4
 """The precise text is doubted where the densest container holds so much more."""
 _FULLER = 1.5
@@ -69,7 +70,8 @@ def generic_body(
     """
     whole = _copy_without(tree, removed) if removed else tree
     lean = _without_useless(copy(whole))
-    if _size(lean) > MAX_ELEMENTS:
+    size = _size(lean)
+    if size > MAX_ELEMENTS:
         return clean(densest(lean)), "density"
     quick = _trafilatura(lean, fast=True)
     if _length(quick) < _HARDLY_ANY:  # its few words would mislead the trees
@@ -83,7 +85,7 @@ def generic_body(
     if not learned or (first and agreement(first, learned) >= AGREED):
         return judged.without_foreign(first, FOREIGN) or first, method
     others = [(learned, "learned")]
-    if _size(lean) <= MAX_VOTE_ELEMENTS:
+    if size <= MAX_VOTE_ELEMENTS:
         others.append((clean(readable(lean)), "readability"))
     return _vote(judged, (first, method), others)
 
@@ -185,4 +187,5 @@ def _without_useless(lean: HtmlElement) -> HtmlElement:
 
 
 def _size(tree: HtmlElement) -> int:
-    return sum(1 for _ in tree.iter(etree.Element))
+    found = _COUNT(tree)
+    return int(found) if isinstance(found, float) else 0

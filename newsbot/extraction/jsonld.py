@@ -36,10 +36,10 @@ _ASIDE = frozenset(
 )
 _TRAILING_COMMA = re.compile(r",(\s*[}\]])")
 _BAD_ESCAPE = re.compile(r'\\(?![\\/"bfnrtu])')
-_WRAPPING = re.compile(
-    r"^\s*(?:<!--|//\s*<!\[CDATA\[|<!\[CDATA\[|/\*.{0,20}?\*/)?\s*|\s*(?:-->|//\s*\]\]>|\]\]>|;)?\s*$",
-    re.DOTALL,
-)
+_OPENING = re.compile(r"\s*(?:<!--|//\s*<!\[CDATA\[|<!\[CDATA\[|/\*.{0,20}?\*/)?\s*", re.DOTALL)
+_CLOSING = re.compile(r"\s*(?:-->|//\s*\]\]>|\]\]>|;)?\s*$")
+_CLOSING_LENGTH = 200
+"""Letters at the end that are searched: a search of the whole would try at each blank."""
 _SINGLE = re.compile(
     r'"(headline|datePublished|dateModified|articleSection|inLanguage)"\s*:\s*"((?:[^"\\]|\\.){1,500})"'
 )
@@ -149,7 +149,11 @@ def load(script: str) -> list[Any]:
     Repaired: wrapping comments, raw line breaks in strings, trailing commas, wrong escapes, several
     documents in one script. Of text that stays broken only single dates and headlines are taken.
     """
-    text = _WRAPPING.sub("", script.strip().lstrip("\ufeff"))
+    text = script.strip().lstrip("\ufeff")
+    opening = _OPENING.match(text)
+    text = text[opening.end() :] if opening else text
+    closing = _CLOSING.search(text, max(0, len(text) - _CLOSING_LENGTH))
+    text = text[: closing.start()] if closing else text
     if not text:
         return []
     repaired = text

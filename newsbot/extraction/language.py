@@ -127,7 +127,7 @@ def _scores(sample: str, languages: tuple[str, ...], expected: str | None) -> di
     total = sum(found.values()) or 1
     scores: dict[str, float] = {}
     for language in languages:
-        share = sum(number for word, number in found.items() if word in PROFILES[language]) / total
+        share = sum(found[word] for word in PROFILES[language] & found.keys()) / total
         own = sum(sample.count(letter) for letter in _OWN_LETTERS.get(language, ""))
         share += min(0.1, own / len(sample) * 4)
         scores[language] = share * (1 + _PRIOR if language == expected else 1)

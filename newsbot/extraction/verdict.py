@@ -87,10 +87,10 @@ def refuse_page(page: Page, text: str, hint: Link | None) -> str | None:
     if any(map(_says_error, (page.title_tag, heading))) and not (is_strong(hint) and length > 400):
         return "error_page"
     if (
-        _PASSWORD(page.tree)
-        and length < 500
+        length < 500
         and (_LOGIN.search(page.title_tag + " " + heading) or not is_strong(hint))
         and not _calls_itself(page)
+        and _PASSWORD(page.tree)
     ):
         return "login"
     return None
