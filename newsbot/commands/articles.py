@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from contextlib import closing
 from datetime import UTC
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, BinaryIO, cast
 
 from newsbot.backends import empty_index, open_index, open_rules
 from newsbot.cli import Action, Argument, Call, NewsbotCommand, moment, one_of, positive
 from newsbot.clock import system_clock
 from newsbot.dedup.rebuilding import rebuild
 from newsbot.errors import ArgumentError, UserError
-from newsbot.exporting import FORMATS, Format, atomic_target, format_of, writer_of
+from newsbot.exporting import FORMATS, Format, Writer, atomic_target, export_new, format_of, writer_of
+from newsbot.exporting.feed import TYPES, feed_of
 from newsbot.items import Article
 from newsbot.moving.progress import lines
 from newsbot.moving.side import WholeFrontier, check_idle
 from newsbot.reading import queued, stored
 from newsbot.rights import opted_out
 from newsbot.storage.base import ArticleFilter, Hit, Storage, Story
+from newsbot.storage.changes import Changes
+from newsbot.storage.notes import Notes
 from newsbot.terminal import Column
 from newsbot.urls import canonicalize
 from newsbot.versions import version_lines, version_rows
@@ -113,16 +117,13 @@ def stories(call: Call) -> int:
 def export(call: Call) -> int:
     """Write articles to a file or to stdout; how many is said on stderr."""
     path = None if str(call.options.output) == "-" else call.options.output
+    if call.options.new is not None:
+        return _export_new(call, path)
     format_ = _export_format(call, path)
     make_writer = writer_of(format_)  # what is missing is said before a file is touched
-    count = 0
     with stored(call.settings) as storage, atomic_target(path) as stream:
         writer = make_writer(stream, name=path.name if path else "")
-        for article in storage.iter_articles(_filter(call)):
-            if not (call.options.without_ai_opt_outs and opted_out(article.rights)):
-                writer.write(article)
-                count += 1
-        writer.close()
+        count = _write(call, writer, storage.iter_articles(_filter(call)))
     if call.json and path is not None:
         call.document({"file": str(path), "format": format_.name, "articles": count})
     call.note(f"{count} articles exported" + (f" to {path}" if path else ""))
@@ -143,6 +144,66 @@ def reindex(call: Call) -> int:
     if call.json:
         call.document({"indexed": number, "kept": kept})
     call.note(f"{number} texts of the last 30 days indexed; the index holds {kept}")
+    return 0
+
+
+def _write(call: Call, writer: Writer, articles: Iterable[Article]) -> int:
+    """Write those that are wanted, and the end of the file; return how many."""
+    count = 0
+    for article in articles:
+        if not (call.options.without_ai_opt_outs and opted_out(article.rights)):
+            writer.write(article)
+            count += 1
+    writer.close()
+    return count
+
+
+def _export_new(call: Call, path: Path | None) -> int:
+    """Write what is new since the last export of the same name to a file of its own."""
+    options = call.options
+    if path is None:
+        raise ArgumentError("--new needs -o FILE: its name gets a number, e.g. articles-000001.jsonl")
+    if options.since or options.until:
+        raise ArgumentError("--new takes no --since and no --until: it goes on where the last one ended")
+    format_, where = _export_format(call, path), _filter(call)
+    make_writer = writer_of(format_)
+    chosen = {
+        "format": format_.name,
+        "source": where.source,
+        "language": where.language,
+        "without_ai": options.without_ai_opt_outs,
+    }
+    with stored(call.settings) as storage:
+
+        def write(stream: BinaryIO, file: Path, after: float, until: float) -> int:
+            found = cast("Changes", storage).changed(where, after=after, until=until)
+            return _write(call, make_writer(stream, name=file.name), found)
+
+        written = export_new(cast("Notes", storage), options.new, path, chosen, write)
+    if call.json:
+        file = None if written.file is None else str(written.file)
+        call.document({"file": file, "format": format_.name, "articles": written.articles})
+    if written.finished is not None:
+        call.note(f"{written.finished}: was whole already, the last export was broken off after it")
+    call.note(f"{written.articles} articles exported" + (f" to {written.file}" if written.file else ""))
+    return 0
+
+
+def feed(call: Call) -> int:
+    """Write the newest articles that a query finds as a feed."""
+    options = call.options
+    path = None if str(options.output) == "-" else options.output
+    with stored(call.settings) as storage:
+        data = feed_of(
+            storage,
+            options.query,
+            _filter(call),
+            kind=options.format,
+            limit=options.limit,
+            address=options.address,
+        )
+    with atomic_target(path) as stream:
+        stream.write(data)
     return 0
 
 
@@ -185,6 +246,20 @@ class Command(NewsbotCommand):
                 Argument("-o", "--output", type=Path, metavar="FILE", help="replaced when all is written"),
                 *WHICH,
                 WITHOUT_AI,
+                Argument("--new", metavar="NAME", help="what is new since the last export called NAME"),
+            ),
+        ),
+        Action(
+            "feed",
+            "Write the newest articles that a query finds as an Atom or RSS feed",
+            feed,
+            (
+                Argument("query", nargs="?", default="", help="as in search; without one all articles"),
+                Argument("--format", type=one_of(*TYPES), metavar="KIND", default="atom", help="atom or rss"),
+                Argument("-o", "--output", type=Path, metavar="FILE", help="replaced when all is written"),
+                *WHICH,
+                Argument("--limit", type=positive, default=50, help="at most so many (50)"),
+                Argument("--address", metavar="URL", default="", help="where the feed can be had"),
             ),
         ),
         Action(

@@ -28,6 +28,7 @@ from newsbot.storage.checks import CheckedPage, PageCheck
 from newsbot.storage.mongo import (
     activity,
     articles,
+    changes,
     discovery,
     notes,
     polls,
@@ -286,6 +287,11 @@ class MongoStorage:
         """See :meth:`newsbot.storage.activity.Activity.arrivals`."""
         with self._readable() as database:
             return activity.arrivals(database, limit, source)
+
+    # --- what is new
+    def changed(self, where: ArticleFilter | None = None, *, after: float, until: float) -> Iterator[Article]:
+        """See :meth:`newsbot.storage.changes.Changes.changed`."""
+        return self._streamed(changes.changed_batches(self._place.database, where, after, until))
 
     # --- taking out
     def addresses(self, canonical_urls: Sequence[str]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 
 from newsbot.items import Article
@@ -50,7 +51,8 @@ def assign_story(database: Collections, canonical_url: str, story: str, duplicat
 def save_rights(database: Collections, canonical_url: str, rights: Mapping[str, str]) -> None:
     """Write what the site reserves of a stored article."""
     database["articles"].update_one(
-        {"_id": fingerprint(clean(canonical_url))}, {"$set": {"rights": harmless(dict(rights))}}
+        {"_id": fingerprint(clean(canonical_url))},
+        {"$set": {"rights": harmless(dict(rights)), "stored": time.time()}},
     )
 
 

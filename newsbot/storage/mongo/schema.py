@@ -146,6 +146,12 @@ def _make_hours(database: Collections) -> None:
     )
 
 
+def _index_stored(database: Collections) -> None:
+    """What was stored lately; articles of older versions count as stored at the beginning of time."""
+    database["articles"].update_many({"stored": {"$exists": False}}, {"$set": {"stored": 0.0}})
+    database["articles"].create_indexes([IndexModel([("stored", ASCENDING), ("_id", ASCENDING)])])
+
+
 MIGRATIONS: tuple[Callable[[Collections], None], ...] = (
     _make_first,
     _index_due_pages,
@@ -155,6 +161,7 @@ MIGRATIONS: tuple[Callable[[Collections], None], ...] = (
     _make_polls,
     _make_page_checks,
     _make_hours,
+    _index_stored,
 )
 """``MIGRATIONS[n]`` leads from version n to n + 1. Never change one that was released: add the next.
 

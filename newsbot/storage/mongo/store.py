@@ -6,6 +6,8 @@ one of them begin again, which then sees what the other wrote.
 
 from __future__ import annotations
 
+import time
+
 from newsbot.items import Article
 from newsbot.storage.base import MAX_VERSIONS, Stored, Verdict
 from newsbot.storage.mongo.articles import text_key, version_key
@@ -23,7 +25,7 @@ def store(database: Collections, session: Session, article: Article) -> Stored:
     A new one takes four round trips: claim the text, insert the article unless there is one, insert its
     words, commit.
     """
-    given = to_document(article) | {"version": 1}
+    given = to_document(article) | {"version": 1, "stored": time.time()}
     stored, key = _keep(database, session, given)
     _remember_address(database, session, given, key)
     return stored

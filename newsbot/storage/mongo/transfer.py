@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any
@@ -74,7 +75,7 @@ def take_pages(database: Collections, copies: Sequence[PageCopy]) -> None:
 
 def take_articles(database: Collections, copies: Sequence[ArticleCopy]) -> None:
     """Keep articles with their versions; the article last, so that one that is there is whole."""
-    documents = [(copy, to_document(copy.article)) for copy in copies]
+    documents = [(copy, to_document(copy.article) | {"stored": time.time()}) for copy in copies]
     earlier = []
     for copy, _ in documents:
         for one in copy.earlier:

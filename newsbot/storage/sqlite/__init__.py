@@ -32,6 +32,7 @@ from newsbot.storage.results import SearchResult, SearchSummary
 from newsbot.storage.sqlite import (
     activity,
     articles,
+    changes,
     notes,
     polls,
     removal,
@@ -269,6 +270,11 @@ class SqliteStorage:
         """See :meth:`newsbot.storage.activity.Activity.arrivals`."""
         with self._reading() as database:
             return activity.arrivals(database, limit, source)
+
+    # --- what is new
+    def changed(self, where: ArticleFilter | None = None, *, after: float, until: float) -> Iterator[Article]:
+        """See :meth:`newsbot.storage.changes.Changes.changed`."""
+        return self._streamed(changes.changed_batches(self._database, where, after, until))
 
     # --- taking out
     def addresses(self, canonical_urls: Sequence[str]) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import time
 from array import array
 from collections.abc import Iterator, Mapping
 
@@ -67,8 +68,8 @@ def assign_story(
 def save_rights(database: sqlite3.Connection, canonical_url: str, rights: Mapping[str, str]) -> None:
     """Write what the site reserves of a stored article; within a write transaction."""
     database.execute(
-        "UPDATE article SET data = json_set(data, '$.rights', json(?)) WHERE fingerprint = ?",
-        (to_json(dict(rights)), fingerprint(canonical_url)),
+        "UPDATE article SET data = json_set(data, '$.rights', json(?)), stored = ? WHERE fingerprint = ?",
+        (to_json(dict(rights)), time.time(), fingerprint(canonical_url)),
     )
 
 

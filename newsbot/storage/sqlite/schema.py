@@ -204,5 +204,10 @@ MIGRATIONS = (
     CREATE INDEX article_by_source_moment ON article (source, moment);
     CREATE INDEX article_by_language ON article (language, moment) WHERE language IS NOT NULL;
     """,
+    """
+    -- When the present version was stored, POSIX seconds: exports of what is new. Older ones: 0.
+    ALTER TABLE article ADD COLUMN stored REAL NOT NULL DEFAULT 0;
+    CREATE INDEX article_by_stored ON article (stored);
+    """,
 )
 """``MIGRATIONS[n]`` leads from version n to n + 1. Never change one that was released: add the next."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import time
 from typing import Any
 
 from newsbot.items import Article
@@ -12,7 +13,7 @@ from newsbot.storage.records import COLUMNS, to_row
 from newsbot.storage.sqlite import search
 from newsbot.urls import canonicalize, fingerprint
 
-_WRITTEN = (*COLUMNS, "data", "moment")
+_WRITTEN = (*COLUMNS, "data", "moment", "stored")
 _INSERT = (
     f"INSERT INTO article (fingerprint, {', '.join(_WRITTEN)})"
     f" VALUES (:fingerprint, {', '.join(f':{name}' for name in _WRITTEN)})"
@@ -30,6 +31,7 @@ def store(database: sqlite3.Connection, article: Article) -> Stored:
     """Keep an article; within a write transaction, which is what makes it safe in a race."""
     row = to_row(article)
     row["moment"] = row["published_at"] or row["fetched_at"]
+    row["stored"] = time.time()
     row["fingerprint"] = fingerprint(article.canonical_url)
     stored, number = _keep(database, row)
     _remember_address(database, row, number)
@@ -39,6 +41,7 @@ def store(database: sqlite3.Connection, article: Article) -> Stored:
 def insert(database: sqlite3.Connection, row: dict[str, Any]) -> int:
     """Write the row of an article (its ``fingerprint`` among the columns) and return its number."""
     row["moment"] = row["published_at"] or row["fetched_at"]
+    row.setdefault("stored", time.time())
     number = database.execute(_INSERT, row).lastrowid
     assert number is not None
     return number

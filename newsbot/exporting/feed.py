@@ -1,0 +1,122 @@
+"""Articles as a feed: Atom (RFC 4287) or RSS 2.0, with title, link, times and summary; not the text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from email.utils import format_datetime
+from xml.etree import ElementTree as ET
+
+from newsbot.errors import ArgumentError
+from newsbot.items import Article
+from newsbot.storage.base import ArticleFilter, Storage
+
+ATOM = "http://www.w3.org/2005/Atom"
+TYPES = {"atom": "application/atom+xml", "rss": "application/rss+xml"}
+"""The formats and their content types."""
+SUMMARY = 400
+"""Signs of the text that stand for a summary where there is none."""
+_NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_EARLY = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def feed_of(
+    storage: Storage,
+    query: str,
+    where: ArticleFilter | None = None,
+    *,
+    kind: str = "atom",
+    limit: int = 50,
+    address: str = "",
+) -> bytes:
+    """Return the newest articles that a query finds (a blank one finds all) as a feed.
+
+    ``address`` is where the feed itself can be had, if it can. Raises :class:`ArgumentError` for an unknown
+    ``kind``, :class:`newsbot.errors.DataError` kinds.
+    """
+    hits = storage.search(query, where, limit=limit, by_time=True)
+    title = f"newsbot: {query.strip()}" if query.strip() else "newsbot"
+    return to_feed((hit.article for hit in hits), kind=kind, title=title, address=address)
+
+
+def to_feed(articles: Iterable[Article], *, kind: str, title: str, address: str = "") -> bytes:
+    """Return articles as a feed, in the given order."""
+    if kind not in TYPES:
+        raise ArgumentError(f"{kind}: is no kind of feed (there is: {', '.join(TYPES)})")
+    given = list(articles)
+    root = _atom(given, title, address) if kind == "atom" else _rss(given, title, address)
+    ET.indent(root)
+    text: str = ET.tostring(root, encoding="unicode")
+    return f'<?xml version="1.0" encoding="utf-8"?>\n{text}\n'.encode()
+
+
+def _atom(articles: list[Article], title: str, address: str) -> ET.Element:
+    root = ET.Element("feed", xmlns=ATOM)
+    _add(root, "title", title)
+    _add(root, "id", address or "urn:newsbot:feed")
+    _add(root, "updated", _iso(max(map(_moment, articles), default=_EARLY)))
+    _add(_add(root, "author"), "name", "newsbot")
+    if address:
+        _add(root, "link", rel="self", href=_clean(address))
+    for article in articles:
+        entry = _add(root, "entry")
+        _add(entry, "title", article.title)
+        _add(entry, "id", article.canonical_url)
+        _add(entry, "link", href=_clean(article.url))
+        _add(entry, "updated", _iso(article.modified_at or _moment(article)))
+        if article.published_at is not None:
+            _add(entry, "published", _iso(article.published_at))
+        for author in article.authors or [article.source]:
+            _add(_add(entry, "author"), "name", author)
+        for tag in article.tags:
+            _add(entry, "category", term=_clean(tag))
+        _add(entry, "summary", _summary(article))
+    return root
+
+
+def _rss(articles: list[Article], title: str, address: str) -> ET.Element:
+    root = ET.Element("rss", version="2.0")
+    channel = _add(root, "channel")
+    _add(channel, "title", title)
+    _add(channel, "link", address or "urn:newsbot:feed")
+    _add(channel, "description", title)
+    _add(channel, "lastBuildDate", _mail(max(map(_moment, articles), default=_EARLY)))
+    for article in articles:
+        item = _add(channel, "item")
+        _add(item, "title", article.title)
+        _add(item, "link", article.url)
+        _add(item, "guid", article.canonical_url, isPermaLink="false")
+        _add(item, "pubDate", _mail(_moment(article)))
+        for tag in article.tags:
+            _add(item, "category", tag)
+        _add(item, "description", _summary(article))
+    return root
+
+
+def _add(parent: ET.Element, name: str, text: str | None = None, **attributes: str) -> ET.Element:
+    element = ET.SubElement(parent, name, attributes)
+    element.text = None if text is None else _clean(text)
+    return element
+
+
+def _clean(text: str) -> str:
+    """Return ``text`` without the signs that XML 1.0 has no place for."""
+    return _NO_XML.sub("", text)
+
+
+def _summary(article: Article) -> str:
+    text = article.summary or article.text
+    return text if len(text) <= SUMMARY else text[:SUMMARY].rsplit(maxsplit=1)[0] + " …"
+
+
+def _moment(article: Article) -> datetime:
+    return article.published_at or article.fetched_at or _EARLY
+
+
+def _iso(moment: datetime) -> str:
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _mail(moment: datetime) -> str:
+    return format_datetime(moment.astimezone(UTC), usegmt=True)

@@ -1,0 +1,161 @@
+"""Exports of what is new: each version once, whatever happens; and feeds."""
+
+from __future__ import annotations
+
+import json
+import time
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from newsbot.discovery.feeds import parse_feed
+from newsbot.errors import UserError
+from newsbot.exporting import export_new, increment
+from newsbot.exporting.feed import ATOM, SUMMARY, feed_of, to_feed
+from tests.commandline import Place, article
+
+
+class Crash(BaseException):
+    """The process is killed here."""
+
+
+class Kept:
+    """A storage of notes, and of what was stored when."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, dict[str, object]] = {}
+        self.stored: list[tuple[float, str]] = []
+        self.crash_at = 10**6
+        self.step = 0
+
+    def tick(self) -> None:
+        self.step += 1
+        if self.step == self.crash_at:
+            raise Crash
+
+    def notes(self, kind):
+        return {key: json.loads(json.dumps(note)) for key, note in self.kept.items()}
+
+    def save_note(self, kind, key, note):
+        self.tick()
+        self.kept[key] = json.loads(json.dumps(note))
+        self.tick()
+
+    def forget_note(self, kind, key):
+        return self.kept.pop(key, None) is not None
+
+    def write(self, stream, file, after, until):
+        new = [name for at, name in self.stored if after < at <= until]
+        self.tick()
+        stream.write("".join(f"{name}\n" for name in new).encode())
+        self.tick()
+        return len(new)
+
+
+def exported(folder: Path) -> list[str]:
+    return [line for path in sorted(folder.glob("out-*")) for line in path.read_text().splitlines()]
+
+
+def run(kept: Kept, folder: Path, now: float, **options):
+    return export_new(kept, "daily", folder / "out.txt", options, kept.write, clock=lambda: now)
+
+
+@settings(max_examples=60, deadline=None)
+@given(crashes=st.lists(st.integers(1, 9), max_size=4), in_rename=st.sampled_from(["before", "after", None]))
+def test_killed_at_any_moment_each_comes_once(tmp_path_factory, crashes, in_rename):
+    folder = tmp_path_factory.mktemp("export")
+    kept = Kept()
+    replace = Path.replace
+
+    def killed_about_here(self, target):
+        if in_rename == "after":
+            replace(self, target)
+        raise Crash
+
+    now = 1000.0
+    for turn, crash in enumerate([*crashes, 10**6]):
+        kept.stored += [(now - 30, f"{turn}a"), (now - 100, f"{turn}b")]
+        kept.step, kept.crash_at = 0, crash
+        with pytest.MonkeyPatch.context() as patch:
+            if in_rename and turn == 0 and crashes:
+                patch.setattr(Path, "replace", killed_about_here)
+            with suppress(Crash):
+                run(kept, folder, now)
+        now += 500
+    kept.crash_at = 10**6
+    run(kept, folder, now)
+    assert sorted(exported(folder)) == sorted(name for _, name in kept.stored)
+    assert run(kept, folder, now + 1).file is None
+
+
+def test_what_is_refused(tmp_path):
+    kept = Kept()
+    kept.stored = [(1.0, "a"), (500.0, "b")]
+    assert run(kept, tmp_path, 100.0, source="x").file == tmp_path / "out-000001.txt"
+    with pytest.raises(UserError, match="other options"):
+        run(kept, tmp_path, 1000.0, source="y")
+    (tmp_path / "out-000002.txt").write_text("mine")
+    with pytest.raises(UserError, match="exists"):
+        run(kept, tmp_path, 1000.0, source="x")
+    with pytest.raises(UserError, match="letters"):
+        export_new(kept, "../x", tmp_path / "out.txt", {}, kept.write)
+    with increment._alone(tmp_path, "daily"), pytest.raises(UserError, match="another export"):
+        run(kept, tmp_path, 1000.0, source="x")
+    with pytest.raises(UserError, match="cannot be written"):
+        run(kept, tmp_path / "out-000001.txt", 1000.0, source="x")
+
+
+def test_the_command_writes_numbered_files(tmp_path, monkeypatch):
+    place = Place(tmp_path)
+    monkeypatch.setattr(increment, "SETTLE", 0.0)
+    with place.storage() as storage:
+        storage.store(article(1))
+        storage.store(article(2, rights={"noai": "meta"}))
+    out = tmp_path / "out" / "news.jsonl"
+    words = ("articles", "export", "--new", "daily", "-o", str(out), "--without-ai-opt-outs")
+    assert place.run(*words, "--json").json["articles"] == 1
+    assert "0 articles" in place.run(*words).err
+    with place.storage() as storage:
+        storage.store(article(1, text="Quite another text of the harbour. " * 4))
+    time.sleep(0.01)
+    assert place.run(*words).code == 0
+    files = sorted(path.name for path in out.parent.glob("news-*"))
+    assert files == ["news-000001.jsonl", "news-000002.jsonl"]
+    versions = [json.loads((out.parent / name).read_text())["version"] for name in files]
+    assert versions == [1, 2]
+    assert place.run("articles", "export", "--new", "daily").code == 2
+    assert place.run(*words, "--since", "7d").code == 2
+
+
+def test_feeds_are_read_back_as_they_were_meant(tmp_path):
+    place = Place(tmp_path)
+    with place.storage() as storage:
+        storage.store(article(1, title="Порт & <b>гавань</b> \x0b", tags=["a&b"], authors=["А. Б."]))
+        storage.store(article(2, summary="Short.", source="other.net"))
+        atom = feed_of(storage, "harbour", address="https://me.example/feed?a=1&b=2")
+        rss = feed_of(storage, "", kind="rss", limit=1)
+    for data, count in ((atom, 2), (rss, 1)):
+        feed = parse_feed(data, "https://me.example/feed")
+        assert not feed.problems
+        assert len(feed.links) == count
+        assert feed.links[0].url == "https://example.org/news/2?utm_source=feed"
+        assert feed.links[0].published_at == datetime(2024, 5, 2, 8, tzinfo=UTC)
+    entries = ET.fromstring(atom).findall(f"{{{ATOM}}}entry")
+    assert [entry.findtext(f"{{{ATOM}}}title") for entry in entries] == ["Title 2", "Порт & <b>гавань</b> "]
+    assert entries[0].findtext(f"{{{ATOM}}}summary") == "Short."
+    assert len(entries[1].findtext(f"{{{ATOM}}}summary") or "") <= SUMMARY + 2
+    answer = place.run("articles", "feed", "harbour", "--source", "other.net", "--format", "rss")
+    assert answer.out.count("<item>") == 1
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.text(max_size=40), st.text(max_size=40))
+def test_any_text_makes_a_feed_that_can_be_read(title, text):
+    one = article(1, title=title, text=text, tags=[text], authors=[title])
+    for kind in ("atom", "rss"):
+        ET.fromstring(to_feed([one], kind=kind, title=title, address=text))
