@@ -15,10 +15,10 @@ from newsbot.clock import system_clock
 from newsbot.frontier.sqlite import SqliteFrontier
 from newsbot.hubs import HUB
 from newsbot.items import Kind, PageRecord
+from newsbot.push.trust import TRUST
 from newsbot.storage.base import SourceRecord
 from newsbot.storage.sqlite import SqliteStorage
 from newsbot.urls import canonicalize, fingerprint, host_key
-from newsbot.web.desk import TRUST
 from newsbot.web.service import Options, running
 from newsbot.web.subscriptions import SUBSCRIPTION
 

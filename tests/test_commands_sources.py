@@ -11,6 +11,7 @@ import pytest
 from newsbot.dedup.exact import text_key
 from newsbot.health import QUIET_SECONDS, Health, health
 from newsbot.items import Kind
+from newsbot.push.trust import HALF_LIFE, TRUST, Trust
 from newsbot.storage.base import SiteRecord, SourceRecord
 from tests.commandline import Place, article
 
@@ -162,3 +163,29 @@ def test_a_broken_rule_file_is_named(tmp_path: Path) -> None:
 )
 def test_health(changes: dict[str, Any], state: Health) -> None:
     assert health(record(**changes), NOW) is state
+
+
+def test_notifiers_with_what_their_notices_were_worth(tmp_path: Path) -> None:
+    told = Place(tmp_path)
+    good, gone = Trust(at=NOW - 3600), Trust(at=NOW - 40 * HALF_LIFE)
+    for number in range(8):
+        good.tell(NOW - 3600, new=number < 6)
+        gone.tell(NOW - 40 * HALF_LIFE, new=False)
+    for _ in range(2):
+        good.missed(NOW - 3600)
+    with told.storage() as storage:
+        storage.save_note(TRUST, "websub:hub.example.org", good.as_note())
+        storage.save_note(TRUST, "indexnow:noise.example.net", gone.as_note())
+    first, second = told.run("sources", "--json").json["notifiers"]
+    assert (first["protocol"], first["host"]) == ("websub", "hub.example.org")
+    assert first["notices"] == pytest.approx(8, rel=0.01)
+    assert (first["precision"], first["recall"]) == (pytest.approx(0.75), pytest.approx(0.75))
+    assert first["believed"] == 1.0
+    assert second["host"] == "noise.example.net"
+    assert second["notices"] < 1e-6, "what was counted long ago weighs nothing"
+    assert second["believed"] == pytest.approx(1.0), "and it is trusted as at the beginning again"
+    table = told.run("sources").out.split("\n\n")[2]
+    assert "websub hub.example.org" in table
+    assert "75 %" in table
+    assert "notifiers" in told.run("sources", "example.org", "--json").json
+    assert "hub.example.org" not in told.run("sources", "example.org").out

@@ -15,6 +15,7 @@ from newsbot.errors import ArgumentError
 from newsbot.figures import percent, share
 from newsbot.frontier.base import ASIDE, Entry
 from newsbot.health import Health, health
+from newsbot.push.notifiers import Notifier, notifiers
 from newsbot.reading import queued, stored
 from newsbot.rules import RuleSet
 from newsbot.sitehealth import alarms
@@ -52,9 +53,18 @@ SOURCE_COLUMNS = (
     Column("source", wide=True),
 )
 
+NOTIFIER_COLUMNS = (
+    Column("notifier"),
+    Column("notices", "right"),
+    Column("precision", "right"),
+    Column("recall", "right"),
+    Column("believed", "right"),
+    Column("last", "right"),
+)
+
 
 def sources(call: Call) -> int:
-    """Print both tables, of all sites or of one."""
+    """Print sites, sources and, of all sites, who tells of changes."""
     rules = open_rules(call.settings)
     now = time.time()
     with stored(call.settings) as storage, queued(call.settings) as frontier:
@@ -63,6 +73,7 @@ def sources(call: Call) -> int:
         number = frontier.counts()["aside"]
         repeated = storage.repeated_texts()
         fallen = alarms(cast("Notes", storage))
+        told_by = [] if call.options.domain else notifiers(cast("Notes", storage), now)
     if call.options.domain:
         fallen = {domain: text for domain, text in fallen.items() if domain == sites[0].domain}
     if call.options.domain:
@@ -80,6 +91,7 @@ def sources(call: Call) -> int:
                 ],
                 "aside_count": number,
                 "repeated_texts": [asdict(one) for one in repeated],
+                "notifiers": [{**asdict(one), "last": _iso(one.last)} for one in told_by],
             }
         )
         return 0
@@ -92,6 +104,9 @@ def sources(call: Call) -> int:
         call.note(
             f"{left_out} sections that were found on pages are not shown; scrapy sources DOMAIN shows them"
         )
+    if told_by:
+        call.text()
+        call.table(NOTIFIER_COLUMNS, (_notifier_row(one, now) for one in told_by))
     alarmed = [f"{domain}: {text}" for domain, text in sorted(fallen.items())]
     for line in (*alarmed, *aside_lines(aside, number), *repeated_lines(repeated)):
         call.note(line)
@@ -173,6 +188,17 @@ def _source_row(one: SourceRecord, now: float) -> tuple[object, ...]:
         when(one.next_due, now),
         health_text(one, now),
         one.url,
+    )
+
+
+def _notifier_row(one: Notifier, now: float) -> tuple[object, ...]:
+    return (
+        f"{one.protocol} {one.host}",
+        round(one.notices, 1),
+        percent(one.precision),
+        percent(one.recall),
+        percent(one.believed),
+        when(one.last, now),
     )
 
 

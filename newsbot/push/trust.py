@@ -7,9 +7,11 @@ good and now floods is not believed for long, and one that got better is soon be
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+TRUST = "trust"
+"""The kind of the notes that keep it, by the notifier's name (protocol and host)."""
 HALF_LIFE = 7 * 86400.0
 _PRIOR_HITS, _PRIOR_NOTICES = 3.0, 4.0
 """A notifier begins as one of whose four notices three were right."""
@@ -33,7 +35,7 @@ class Trust:
 
     def tell(self, now: float, *, new: bool) -> None:
         """A notice was followed: ``new`` if the fetch found something."""
-        self._fade(now)
+        self.fade(now)
         if new:
             self.hits += 1
             self.told += 1
@@ -42,7 +44,7 @@ class Trust:
 
     def missed(self, now: float) -> None:
         """Our own poll found something of which the notifier had said nothing."""
-        self._fade(now)
+        self.fade(now)
         self.untold += 1
 
     def precision(self) -> float:
@@ -58,7 +60,14 @@ class Trust:
         """What part of its notices' budget it may use, LEAST to 1: full from a precision of one half on."""
         return max(LEAST, min(1.0, 2 * self.precision()))
 
-    def _fade(self, now: float) -> None:
+    def faded(self, now: float) -> Trust:
+        """Return what is left of it at ``now``."""
+        later = replace(self)
+        later.fade(now)
+        return later
+
+    def fade(self, now: float) -> None:
+        """Let all that was counted lose weight until ``now``."""
         keep = 0.5 ** (max(0.0, now - self.at) / HALF_LIFE)
         self.hits, self.misses = self.hits * keep, self.misses * keep
         self.told, self.untold = self.told * keep, self.untold * keep

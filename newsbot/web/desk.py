@@ -13,7 +13,7 @@ from newsbot.frontier.base import Added, Entry, Frontier
 from newsbot.items import Kind, Link, PageRecord, Where
 from newsbot.push.budget import Budget
 from newsbot.push.ledger import Ledger
-from newsbot.push.trust import Trust
+from newsbot.push.trust import TRUST, Trust
 from newsbot.queueing import entry_for, page_for
 from newsbot.ranking import Judgement
 from newsbot.rules import RuleSet
@@ -25,8 +25,6 @@ from newsbot.urls import canonicalize, fingerprint, host_key
 PRIORITY = 90.0
 """Before all that was found, behind what a person asks for."""
 MAX_AGAIN = 1000
-TRUST = "trust"
-"""The kind of the notes that keep the trust of notifiers."""
 
 
 class Fate(StrEnum):
