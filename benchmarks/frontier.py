@@ -216,7 +216,7 @@ def _refill(url: str, urls: int) -> None:
 
 def memory(url: str, queued: int, known: int) -> Iterator[dict[str, Any]]:
     """Yield bytes per URL."""
-    with redis.Redis.from_url(url) as client:
+    with redis.Redis.from_url(url, socket_timeout=600) as client:
         client.flushdb()
         scrapy_redis_add(url, 0, queued)
         yield {"system": "scrapy-redis", "urls": queued, "queued": _used(client, "requests") / queued}
