@@ -7,7 +7,7 @@ import tempfile
 import time
 from collections import ChainMap, Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime, timedelta
 from difflib import get_close_matches
 from functools import lru_cache
@@ -69,8 +69,7 @@ class CrawlState:
     index: NearIndex
 
     def __init__(self, settings: BaseSettings, stats: StatsCollector, arguments: Arguments) -> None:
-        self.settings = settings
-        self.stats = stats
+        self.settings, self.stats = settings, stats
         self.arguments = arguments
         self.clock: Clock = system_clock
         self.started = self.clock()
@@ -112,6 +111,8 @@ class CrawlState:
         """Seconds between requests that robots.txt of a host asks for, where its rule says less."""
         self.poll_budget = PollBudget(number_of(settings, "NEWSBOT_POLL_BUDGET"), self.clock)
         self.page_prices = PagePrices(number_of(settings, "NEWSBOT_PAGE_VISITS") or PAGE_VISITS, self.clock)
+        self.before_close: list[Callable[[], None]] = []
+        """Called while the backends are still open."""
         self._domain = lru_cache(MAX_HOSTS)(self._domain_of)
         self.limited_to = check_scope(settings, self.rules, arguments)
         """Domains that this crawl works on; None: all."""
@@ -203,6 +204,9 @@ class CrawlState:
 
     def close(self) -> None:
         """Close the backends; a dry run's data go away."""
+        for work in self.before_close:
+            with suppress(DataError):  # the outage has told it
+                work()
         self.frontier.close()
         self.storage.close()
         self.index.close()

@@ -20,6 +20,9 @@ BOUNDS: dict[str, tuple[float, float]] = {
     "NEWSBOT_PROGRESS_INTERVAL": (0.1, _DAY),
     "NEWSBOT_PUSH_PER_HOST": (0, 10**9),
     "NEWSBOT_PUSH_PER_SENDER": (0, 10**9),
+    "NEWSBOT_ALERT_EVERY": (0, _DAY),
+    "NEWSBOT_ALERT_LAG": (60, math.inf),
+    "NEWSBOT_ALERT_DISK": (0, 10**9),
     "CONCURRENT_REQUESTS": (1, 10_000),
 }
 """The least and the greatest value of each."""

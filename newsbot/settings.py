@@ -68,6 +68,15 @@ NEWSBOT_SENSOR_SECRET = os.environ.get("NEWSBOT_SENSOR_SECRET", "")
 NEWSBOT_PUSH_PER_HOST = 600
 NEWSBOT_PUSH_PER_SENDER = 1200
 
+# --- alerts (docs/monitoring.md); the mail server is named by Scrapy's MAIL_ settings
+NEWSBOT_ALERT_WEBHOOK = os.environ.get("NEWSBOT_ALERT_WEBHOOK", "")
+NEWSBOT_ALERT_MAIL = os.environ.get("NEWSBOT_ALERT_MAIL", "")
+NEWSBOT_ALERT_COMMAND = os.environ.get("NEWSBOT_ALERT_COMMAND", "")
+NEWSBOT_ALERT_EVERY = 300.0
+NEWSBOT_ALERT_LAG = 6 * 3600.0
+NEWSBOT_ALERT_DISK = 1024.0
+NEWSBOT_ALERTS_OFF = ""
+
 DOWNLOADER_MIDDLEWARES = {
     "scrapy.downloadermiddlewares.offsite.OffsiteMiddleware": None,  # judged before a link is queued
     "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,
@@ -108,6 +117,7 @@ EXTENSIONS = {
     "newsbot.extensions.summary.Summary": 510,
     "newsbot.extensions.statsfile.StatsFile": 520,
     "newsbot.extensions.samples.Samples": 530,
+    "newsbot.extensions.alerts.Alerts": 540,
 }
 
 # --- what is said

@@ -12,6 +12,7 @@ from scrapy.commands import crawl
 from scrapy.spiderloader import get_spider_loader
 
 from newsbot import backends
+from newsbot.alerts.watch import options_from
 from newsbot.archive import open_archive
 from newsbot.clock import system_clock, utc
 from newsbot.contact import introduce
@@ -63,6 +64,7 @@ class Command(crawl.Command):
     def _check(self, args: list[str], spider_arguments: dict[str, Any]) -> None:
         assert self.settings is not None
         check_numbers(self.settings)
+        options_from(self.settings)
         names = sorted(get_spider_loader(self.settings).list())
         _check_words(args, names)
         spider: Any = get_spider_loader(self.settings).load(args[0])

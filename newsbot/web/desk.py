@@ -55,7 +55,7 @@ class Desk:
     ) -> None:
         self.storage = storage
         self.notes = cast("Notes", storage)
-        self._frontier = frontier
+        self.frontier = frontier
         self._rules = rules
         self._clock = clock
         self._budget = Budget(per_hour, max(10.0, per_hour / 6), clock)
@@ -100,7 +100,7 @@ class Desk:
         entry = entry_for(link, rule, judgement, depth=depth, referrer=None, now=now, force=True)
         if page is None:
             self.storage.discover([page_for(entry, now)])
-            self._frontier.set_politeness(host, delay=rule.delay, concurrency=rule.concurrency, at_least=True)
+            self.frontier.set_politeness(host, delay=rule.delay, concurrency=rule.concurrency, at_least=True)
         self._queue(entry)
         self.ledger.noticed(notifier, entry.url, *self.seen(entry.url, page))
         return Fate.QUEUED
@@ -132,7 +132,7 @@ class Desk:
         return proved and (self._rules.get(domain) is not None or bool(self.storage.sources(domain)))
 
     def _queue(self, entry: Entry) -> None:
-        (verdict,) = self._frontier.add([entry], force=True)
+        (verdict,) = self.frontier.add([entry], force=True)
         if verdict is Added.KNOWN:  # perhaps it is being fetched just now: that may be too early
             self._again.append(entry)
 
@@ -146,15 +146,15 @@ class Desk:
         told = float(entry.data["discovered_at"])
         if page is not None and page.last_fetched is not None and page.last_fetched > told + 60:
             return
-        known = self._frontier.known([entry.fingerprint]).get(entry.fingerprint)
+        known = self.frontier.known([entry.fingerprint]).get(entry.fingerprint)
         if known is not None and known.state == "leased":
             self._again.append(entry)
         elif known is not None and known.state != "pending":
-            self._frontier.add([entry], force=True)
+            self.frontier.add([entry], force=True)
 
     def close(self) -> None:
         """Release storage and frontier."""
-        self._frontier.close()
+        self.frontier.close()
         self.storage.close()
 
     # --- trust

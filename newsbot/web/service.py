@@ -15,6 +15,7 @@ from aiohttp import web
 from newsbot import backends
 from newsbot.clock import system_clock
 from newsbot.errors import DataError, UserError
+from newsbot.web.alerting import alert_rounds
 from newsbot.web.dashboard.access import make_access
 from newsbot.web.dashboard.app import dashboard
 from newsbot.web.desk import Desk
@@ -98,6 +99,8 @@ async def running(settings: backends.SettingsLike, options: Options) -> AsyncIte
                 subscriptions, outgoing, desk, data, public_url=options.public_url, clock=system_clock
             )
             rounds.append(_repeat(HUBS_EVERY, subscriber.round))
+        if (watching := alert_rounds(settings, desk, data)) is not None:
+            rounds.append(_repeat(*watching))
         for one in rounds:
             stack.push_async_callback(_cancel, asyncio.ensure_future(one))
         yield address

@@ -1,0 +1,103 @@
+"""What the rules look at: read from the data, all at once."""
+
+from __future__ import annotations
+
+import shutil
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+from newsbot.frontier.base import Frontier
+from newsbot.sitehealth import NOTE_KIND, Pages, pages_from
+from newsbot.storage.base import SiteRecord, SourceRecord, Storage
+from newsbot.storage.notes import Notes
+
+TOTALS = ("alerts_totals", "all")
+"""Kind and key of the note with the totals of the last days."""
+HOUR, DAY = 3600.0, 86400.0
+KEPT_HOURS = 8 * 24
+"""Of totals."""
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """Pages outside feeds, sitemaps and sections, and those with an article, of all sites, until a moment."""
+
+    at: float
+    pages: float
+    articles: float
+
+
+@dataclass(slots=True, kw_only=True)
+class Measured:
+    """One look at everything. Times are POSIX seconds."""
+
+    now: float
+    sources: Mapping[str, list[SourceRecord]] = field(default_factory=dict)
+    """By site."""
+    sites: Mapping[str, SiteRecord] = field(default_factory=dict)
+    pages: Mapping[str, Pages] = field(default_factory=dict)
+    """What the last pages of each site were."""
+    totals: list[Total] = field(default_factory=list)
+    """One an hour, the oldest first, the present ones last."""
+    pending: int = 0
+    workers: int = 0
+    """Workers that hold leases."""
+    disk_free: float | None = None
+    """Bytes on the disk of the data folder."""
+
+
+def measure(storage: Storage, frontier: Frontier, folder: Path | None, now: float) -> Measured:
+    """Look at everything; ``folder`` is that of the data. Raises :class:`newsbot.errors.DataError`."""
+    notes = cast("Notes", storage)
+    sources: dict[str, list[SourceRecord]] = defaultdict(list)
+    for record in storage.sources():
+        sources[record.source].append(record)
+    sites = storage.sites()
+    return Measured(
+        now=now,
+        sources=dict(sources),
+        sites=sites,
+        pages={domain: pages_from(plain) for domain, plain in notes.notes(NOTE_KIND).items()},
+        totals=[*_kept(notes), _total(sites, now)],
+        pending=frontier.counts()["pending"],
+        workers=len(frontier.owners()),
+        disk_free=_free(folder),
+    )
+
+
+def keep_totals(notes: Notes, measured: Measured) -> None:
+    """Keep the present totals, one an hour. Raises :class:`newsbot.errors.DataError`."""
+    *kept, latest = measured.totals
+    if kept and latest.at - kept[-1].at < HOUR:
+        return
+    rows = [[one.at, one.pages, one.articles] for one in [*kept, latest][-KEPT_HOURS:]]
+    notes.save_note(*TOTALS, {"rows": rows})
+
+
+def _kept(notes: Notes) -> list[Total]:
+    rows: Any = notes.notes(TOTALS[0]).get(TOTALS[1], {}).get("rows", [])
+    try:
+        return [Total(float(at), float(pages), float(articles)) for at, pages, articles in rows]
+    except (TypeError, ValueError):  # of another version: it is collected anew
+        return []
+
+
+def _total(sites: Mapping[str, SiteRecord], now: float) -> Total:
+    counters = [site.counters for site in sites.values()]
+    return Total(
+        now,
+        sum(one.get("pages", 0) for one in counters),
+        sum(one.get("article_pages", 0) for one in counters),
+    )
+
+
+def _free(folder: Path | None) -> float | None:
+    if folder is None:
+        return None
+    try:
+        return float(shutil.disk_usage(folder).free)
+    except OSError:
+        return None

@@ -1,0 +1,234 @@
+"""Ways to tell people: the log, a webhook, e-mail, a command. All addresses are the operator's own settings.
+
+They may therefore be private ones: a chat server on the own network is what many have. Nothing that a page
+said is asked for: a webhook that redirects is not followed. No password and no path of a webhook (which often
+is its secret) gets into logs or errors.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import shlex
+import smtplib
+import ssl
+import subprocess
+import urllib.error
+import urllib.request
+from collections.abc import Sequence
+from dataclasses import dataclass
+from email.message import EmailMessage
+from http.client import HTTPException
+from typing import Any, Protocol
+from urllib.parse import urlsplit
+
+from newsbot.alerts.alert import Message
+from newsbot.backends import SettingsLike
+from newsbot.errors import ArgumentError
+from newsbot.terminal import clean, one_line
+
+logger = logging.getLogger(__name__)
+
+PATIENCE = 15.0
+"""Seconds for a webhook's or a mail server's answer."""
+COMMAND_PATIENCE = 60.0
+AT_ONCE = 50
+"""Messages in one call; the others follow in the next round."""
+
+
+class OutputError(Exception):
+    """A message could not be told; the text says why, without secrets."""
+
+
+class Output(Protocol):
+    """One way to tell."""
+
+    @property
+    def name(self) -> str:
+        """A word that stays: what was told is noted under it."""
+
+    def send(self, messages: Sequence[Message]) -> None:
+        """Tell them all. Raises :class:`OutputError`; then all are told again."""
+
+
+class LogOutput:
+    """Tells in the log, at WARNING."""
+
+    name = "log"
+
+    def send(self, messages: Sequence[Message]) -> None:
+        """See :class:`Output`."""
+        for message in messages:
+            alert = message.alert
+            logger.warning(
+                "alert event=%s rule=%s subject=%s what=%s cause=%s todo=%s",
+                *(message.event, alert.rule, alert.subject),
+                *map(repr, map(one_line, (alert.what, alert.cause, alert.todo))),
+            )
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *_given: Any, **_more: Any) -> None:
+        """Follow nothing: the answer is then an error of its status."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Webhook:
+    """POSTs JSON: ``text`` for chats (Slack, Mattermost, Rocket.Chat), ``alerts`` for programs."""
+
+    url: str
+    user_agent: str = "newsbot"
+    name: str = "webhook"
+
+    def send(self, messages: Sequence[Message]) -> None:
+        """See :class:`Output`."""
+        body = json.dumps(
+            {"text": _joined(messages), "alerts": [one.plain() for one in messages]}, ensure_ascii=False
+        )
+        headers = {"Content-Type": "application/json", "User-Agent": self.user_agent}
+        request = urllib.request.Request(  # noqa: S310  (the scheme was checked)
+            self.url, data=body.encode("utf-8", "replace"), headers=headers, method="POST"
+        )
+        place = urlsplit(self.url).hostname
+        try:
+            with urllib.request.build_opener(_NoRedirects).open(request, timeout=PATIENCE) as answer:
+                answer.read(1024)
+        except urllib.error.HTTPError as error:
+            error.close()
+            raise OutputError(f"{place} answers {error.code}") from None
+        except (OSError, HTTPException, ValueError) as error:
+            reason = getattr(error, "reason", None)
+            why = reason if isinstance(reason, OSError) else error
+            raise OutputError(f"{place} cannot be reached ({type(why).__name__})") from None
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Mail:
+    """Sends one plain letter for all messages; Scrapy's MAIL_ settings name the server."""
+
+    to: tuple[str, ...]
+    sender: str
+    host: str = "localhost"
+    port: int = 25
+    user: str = ""
+    password: str = ""
+    tls: bool = False
+    """STARTTLS."""
+    ssl: bool = False
+    name: str = "mail"
+
+    def send(self, messages: Sequence[Message]) -> None:
+        """See :class:`Output`."""
+        letter = EmailMessage()
+        first = messages[0].title
+        more = f" and {len(messages) - 1} more" if len(messages) > 1 else ""
+        letter["Subject"] = one_line(f"[newsbot] {first}{more}")[:200]
+        letter["From"], letter["To"] = self.sender, ", ".join(self.to)
+        letter["Auto-Submitted"] = "auto-generated"
+        letter.set_content(_joined(messages) + "\n")
+        context = ssl.create_default_context()
+        try:
+            server = (
+                smtplib.SMTP_SSL(self.host, self.port, timeout=PATIENCE, context=context)
+                if self.ssl
+                else smtplib.SMTP(self.host, self.port, timeout=PATIENCE)
+            )
+            with server:
+                if self.tls and not self.ssl:
+                    server.starttls(context=context)
+                if self.user:
+                    server.login(self.user, self.password)
+                server.send_message(letter)
+        except (OSError, smtplib.SMTPException, ValueError) as error:
+            code = getattr(error, "smtp_code", "")
+            told = f"{type(error).__name__} {code}".strip()
+            raise OutputError(f"the mail server {self.host}:{self.port} took nothing ({told})") from None
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Command:
+    """Starts a program, without a shell; it reads a JSON list of messages on stdin."""
+
+    words: tuple[str, ...]
+    name: str = "command"
+
+    def send(self, messages: Sequence[Message]) -> None:
+        """See :class:`Output`."""
+        told = json.dumps([one.plain() | {"text": one.text} for one in messages])
+        try:
+            done = subprocess.run(  # noqa: S603  (the operator's own words, no shell)
+                self.words,
+                input=told.encode(),
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                timeout=COMMAND_PATIENCE,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            raise OutputError(f"{self.words[0]} took longer than {COMMAND_PATIENCE:g} s") from None
+        except (OSError, ValueError) as error:
+            raise OutputError(f"{self.words[0]} cannot be started ({type(error).__name__})") from None
+        if done.returncode:
+            raise OutputError(f"{self.words[0]} ended with {done.returncode}")
+
+
+def outputs_from(settings: SettingsLike) -> list[Output]:
+    """Return the outputs that the settings name, the log first. Raises :class:`ArgumentError`."""
+    found: list[Output] = [LogOutput()]
+    if url := str(settings.get("NEWSBOT_ALERT_WEBHOOK") or "").strip():
+        found.append(Webhook(_checked(url), str(settings.get("USER_AGENT") or "newsbot")))
+    if to := _words(settings.get("NEWSBOT_ALERT_MAIL"), ","):
+        found.append(_mail(settings, to))
+    given = settings.get("NEWSBOT_ALERT_COMMAND")
+    try:
+        words = tuple(map(str, given)) if isinstance(given, list | tuple) else tuple(shlex.split(given or ""))
+    except ValueError as error:
+        raise ArgumentError(f"NEWSBOT_ALERT_COMMAND: cannot be split into words ({error})") from error
+    if words:
+        found.append(Command(words))
+    return found
+
+
+def _checked(url: str) -> str:
+    try:
+        parts = urlsplit(url)
+        fine = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:
+        fine = False
+    if not fine or not url.isascii() or any(char.isspace() for char in url):
+        raise ArgumentError("NEWSBOT_ALERT_WEBHOOK: is no address; write https://chat.example.org/hooks/…")
+    return url
+
+
+def _mail(settings: SettingsLike, to: tuple[str, ...]) -> Mail:
+    if not all("@" in one and one.isprintable() and " " not in one for one in to):
+        raise ArgumentError("NEWSBOT_ALERT_MAIL: write addresses, comma separated: news@example.org")
+    try:
+        port = int(settings.get("MAIL_PORT") or 25)
+    except (TypeError, ValueError):
+        port = 0
+    if not 0 < port < 65_536:
+        raise ArgumentError(f"MAIL_PORT={settings.get('MAIL_PORT')}: is no port")
+    return Mail(
+        to=to,
+        sender=str(settings.get("MAIL_FROM") or to[0]),
+        host=str(settings.get("MAIL_HOST") or "localhost"),
+        port=port,
+        user=str(settings.get("MAIL_USER") or ""),
+        password=str(settings.get("MAIL_PASS") or ""),
+        tls=_is_on(settings.get("MAIL_TLS")),
+        ssl=_is_on(settings.get("MAIL_SSL")),
+    )
+
+
+def _words(given: Any, separator: str) -> tuple[str, ...]:
+    parts = given if isinstance(given, list | tuple) else str(given or "").split(separator)
+    return tuple(word for part in parts if (word := str(part).strip()))
+
+
+def _is_on(given: Any) -> bool:
+    return str(given or "").lower() in ("1", "true", "yes")
+
+
+def _joined(messages: Sequence[Message]) -> str:
+    return clean("\n\n".join(one.text for one in messages))

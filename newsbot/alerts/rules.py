@@ -1,0 +1,238 @@
+"""The rules: what is measured goes in, what is wrong comes out. Pure functions, thresholds beside them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from newsbot.alerts.alert import Alert
+from newsbot.alerts.measuring import DAY, Measured, Total
+from newsbot.alerts.silence import EXPECTED, expected_items, hourly
+from newsbot.recrawl.planning import DEAD_AFTER
+from newsbot.sitehealth import ENOUGH
+from newsbot.storage.base import SourceRecord
+
+REFUSALS = frozenset({"http_401", "http_402", "http_403", "http_429", "http_451"})
+FAILED_POLLS = 3
+"""In a row, of every source of a site, before the site is called failing."""
+FAILING_FOR = 3600.0
+"""Seconds."""
+REFUSED_SHARE = 0.5
+"""Of the last pages of a site."""
+STORM_SITES, STORM_SHARE = 5, 0.25
+"""So many sites, and so large a share of all, that refuse at once: one alert for all of them."""
+FRESH = 3 * DAY
+"""Seconds; a refusal that is older says nothing of today."""
+FELL_TO = 0.6
+"""The useful share of the last day against that of the week before."""
+FEWEST_PAGES = 200
+"""On each side, without which nothing is said."""
+LATE_SHARE = 0.1
+"""Of sources that are polled at all."""
+NAMED = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What operators choose."""
+
+    lag: float = 6 * 3600.0
+    """Seconds that polls may be late."""
+    disk: float = 1024.0
+    """MiB that must be free."""
+    off: frozenset[str] = frozenset()
+    """Rules that are switched off."""
+
+
+def find(measured: Measured, limits: Limits) -> list[Alert]:
+    """Return what is wrong, the rules in their order."""
+    return [
+        alert
+        for name, rule in RULES.items()
+        if name not in limits.off
+        for alert in rule(measured, limits)
+    ]  # fmt: skip
+
+
+def silent(measured: Measured, _limits: Limits) -> Iterator[Alert]:
+    """Sites most of whose usual items come from sources that are silent for longer than they ever are."""
+    for site, records in measured.sources.items():
+        rates = {one.url: hourly(one) for one in records}
+        quiet = [one for one in records if rates[one.url] and expected_items(one) >= EXPECTED]
+        lost = sum(rates[one.url] for one in quiet)
+        if not quiet or 2 * lost < sum(rates.values()):
+            continue
+        last = max(one.last_new or 0.0 for one in quiet)
+        yield Alert(
+            rule="silent",
+            subject=site,
+            what=f"nothing new from {_some(quiet)}, which used to bring {lost:.1f} links an hour",
+            since=last,
+            cause="the site publishes elsewhere, or its feed or section front has changed",
+            todo=f"scrapy sources {site}; look at the site; scrapy rules new {site} finds its sources again",
+        )
+
+
+def failing(measured: Measured, _limits: Limits) -> Iterator[Alert]:
+    """Sites none of whose sources answers any more."""
+    for site, records in measured.sources.items():
+        polled = [one for one in records if one.last_poll is not None or one.failures]
+        since = [one.failing_since for one in polled if one.failing_since is not None]
+        if not polled or len(since) < len(polled) or any(one.failures < FAILED_POLLS for one in polled):
+            continue
+        if measured.now - max(since) < FAILING_FOR:
+            continue
+        causes = Counter(one.last_error or "unknown" for one in polled)
+        cause = causes.most_common(1)[0][0]
+        if cause in REFUSALS:
+            continue  # the rule "refused" has it
+        yield Alert(
+            rule="failing",
+            subject=site,
+            what=f"no source answers: {_some(polled)} ({', '.join(causes)})",
+            since=min(since),
+            cause=_CAUSES.get(cause, "the site is down, has moved, or our network is"),
+            todo=f"open the site in a browser; scrapy sources {site}; correct rules/{site}.yaml",
+        )
+
+
+def extraction(measured: Measured, _limits: Limits) -> Iterator[Alert]:
+    """Sites whose pages stopped being articles."""
+    for site, pages in measured.pages.items():
+        alarm = pages.alarm()
+        if alarm is None or _refused_share(measured, site) >= REFUSED_SHARE:
+            continue
+        what, _, cause = alarm.partition(": ")
+        yield Alert(
+            rule="extraction",
+            subject=site,
+            what=what,
+            cause=cause,
+            todo=f"scrapy why URL for one of its pages; scrapy rules test {site}; correct rules/{site}.yaml",
+        )
+
+
+def refused(measured: Measured, _limits: Limits) -> Iterator[Alert]:
+    """Sites that refuse the crawler (401, 402, 403, 429, 451); many at once are one alert."""
+    sites = sorted(site for site in measured.sites if _is_refused(measured, site))
+    active = sum(bool(records) for records in measured.sources.values())
+    if len(sites) >= STORM_SITES and len(sites) >= STORM_SHARE * active:
+        yield Alert(
+            rule="refused",
+            subject="crawl",
+            what=f"{len(sites)} of {active} sites refuse the crawler: {', '.join(sites[:NAMED])}, …",
+            cause="our address or user agent was put on a list that many sites use",
+            todo="set NEWSBOT_CONTACT; ask the sites; raise delay in rules/_defaults.yaml",
+        )
+        return
+    for site in sites:
+        last = measured.sites[site].last_error
+        yield Alert(
+            rule="refused",
+            subject=site,
+            what=f"{_refused_share(measured, site):.0%} of the last pages and polls were refused ({last})",
+            cause="the site limits or forbids crawlers",
+            todo=f"set NEWSBOT_CONTACT and ask the site; raise delay in rules/{site}.yaml",
+        )
+
+
+def useful(measured: Measured, _limits: Limits) -> Iterator[Alert]:
+    """The useful share of all downloads fell, from the week before to the last day."""
+    latest = measured.totals[-1] if measured.totals else None
+    day_ago = next((one for one in measured.totals if one.at >= measured.now - DAY), None)
+    first = measured.totals[0] if measured.totals else None
+    if latest is None or day_ago is None or first is None or day_ago is first:
+        return
+    now, before = _share(day_ago, latest), _share(first, day_ago)
+    if now is None or before is None or now >= FELL_TO * before:
+        return
+    yield Alert(
+        rule="useful",
+        subject="crawl",
+        what=f"{now:.0%} of the downloads of the last day held an article, {before:.0%} before",
+        since=day_ago.at,
+        cause="layouts or addresses of some large sites changed, or pages are walls",
+        todo="scrapy sources names the sites; scrapy why URL tells what became of a page",
+    )
+
+
+def lag(measured: Measured, limits: Limits) -> Iterator[Alert]:
+    """Polls are late: nobody crawls, or the workers are too few."""
+    alive = [
+        one for records in measured.sources.values() for one in records
+        if one.next_due is not None and one.failures < DEAD_AFTER
+    ]  # fmt: skip
+    late = sorted(one.next_due or 0.0 for one in alive if measured.now - (one.next_due or 0.0) > limits.lag)
+    if not late or len(late) < LATE_SHARE * len(alive):
+        return
+    idle = measured.workers == 0
+    yield Alert(
+        rule="lag",
+        subject="crawl",
+        what=f"{len(late)} of {len(alive)} sources are more than {limits.lag / 3600:g} h late, "
+        f"{measured.pending} URLs wait",
+        since=late[0] + limits.lag,
+        cause="no crawl is running" if idle else f"{measured.workers} workers cannot keep up, or hosts rest",
+        todo="start one: scrapy crawl news -a mode=continuous" if idle
+        else "start more workers; raise NEWSBOT_POLL_BUDGET only if they idle; scrapy sources",
+    )  # fmt: skip
+
+
+def disk(measured: Measured, limits: Limits) -> Iterator[Alert]:
+    """The disk of the data folder is nearly full."""
+    free = measured.disk_free
+    if free is None or free >= limits.disk * 2**20:
+        return
+    yield Alert(
+        rule="disk",
+        subject="disk",
+        what=f"{free / 2**20:.0f} MiB are free where the data are",
+        cause="articles and pages fill it, or something else does",
+        todo="make room, or move the data (NEWSBOT_DATA); a full disk stops crawls, nothing is lost",
+    )
+
+
+Rule = Callable[[Measured, Limits], Iterator[Alert]]
+RULES: dict[str, Rule] = {
+    one.__name__: one for one in (silent, failing, extraction, refused, useful, lag, disk)
+}
+_CAUSES = {
+    "dns": "the name of the site does not resolve: it has moved, or our DNS is away",
+    "tls": "the certificate of the site is out of date",
+    "robots": "robots.txt forbids what it allowed",
+    "http_404": "the addresses of its feeds changed",
+    "http_410": "the addresses of its feeds changed",
+    "too_large": "the feed is larger than NEWSBOT_SOURCE_MAXSIZE",
+}
+
+
+def _is_refused(measured: Measured, site: str) -> bool:
+    at = measured.sites[site].last_error_at
+    return (
+        at is not None
+        and measured.now - at <= FRESH
+        and _refused_share(measured, site) >= REFUSED_SHARE
+    )  # fmt: skip
+
+
+def _refused_share(measured: Measured, site: str) -> float:
+    """Return the share of the last pages that were refused, or 1 where each source is."""
+    polled = [one for one in measured.sources.get(site, []) if one.last_poll is not None or one.failures]
+    if polled and all(one.failures >= FAILED_POLLS and one.last_error in REFUSALS for one in polled):
+        return 1.0
+    pages = measured.pages.get(site)
+    if pages is None or len(pages.lately) < ENOUGH:
+        return 0.0
+    return sum(one in REFUSALS for one in pages.lately) / len(pages.lately)
+
+
+def _share(since: Total, until: Total) -> float | None:
+    pages = until.pages - since.pages
+    return None if pages < FEWEST_PAGES else (until.articles - since.articles) / pages
+
+
+def _some(records: list[SourceRecord]) -> str:
+    """Return the addresses of a few sources, and how many more there are."""
+    named = ", ".join(one.url for one in records[:NAMED])
+    return named if len(records) <= NAMED else f"{named} and {len(records) - NAMED} more"

@@ -1,0 +1,85 @@
+"""Rounds of alerts in a news crawl: of all workers one looks and tells, the others stand by."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Any, Self
+
+from scrapy import Spider, signals
+from scrapy.crawler import Crawler
+from scrapy.exceptions import NotConfigured
+from scrapy.utils.asyncio import create_looping_call
+
+from newsbot.alerts.watch import Options, Watch, options_from, tell
+from newsbot.crawlstate import CrawlState
+from newsbot.errors import ArgumentError, DataError
+
+logger = logging.getLogger(__name__)
+
+FIRST_AFTER = 60.0
+"""Seconds, or a whole period if that is shorter: what was late when the crawl began is then on its way."""
+
+
+class Alerts:
+    """Settings: NEWSBOT_ALERT_EVERY (seconds; 0: never) and those of the outputs."""
+
+    def __init__(self, crawler: Crawler, options: Options) -> None:
+        self.crawler = crawler
+        self.options = options
+        self._watch: Watch | None = None
+        self._task: Any = None
+        self._round: asyncio.Task[None] | None = None
+        self._due = 0.0
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Make the extension. Raises ``NotConfigured`` when it is switched off."""
+        try:
+            options = options_from(crawler.settings)
+        except (ArgumentError, ValueError) as error:
+            raise NotConfigured(str(error)) from error
+        if not options.every:
+            raise NotConfigured
+        self = cls(crawler, options)
+        crawler.signals.connect(self.spider_opened, signal=signals.spider_opened)
+        crawler.signals.connect(self.spider_closed, signal=signals.spider_closed)
+        return self
+
+    def spider_opened(self, spider: Spider) -> None:
+        """Begin to look; spiders beside the news crawl do not, nor does a crawl that keeps nothing."""
+        state = CrawlState.of(self.crawler)
+        if spider.name != "news" or state.arguments.dry_run or not hasattr(state, "frontier"):
+            return
+        self._watch = Watch(state.storage, state.frontier, self.options, owner=state.owner, clock=state.clock)
+        state.before_close.append(self._watch.leave)
+        first = min(FIRST_AFTER, self.options.every)
+        self._due = state.clock() + first
+        self._task = create_looping_call(self._look)
+        self._task.start(first, now=False)
+
+    def spider_closed(self, spider: Spider) -> None:
+        """Stop. Another worker takes over; if this one is killed, when the lock runs out."""
+        if self._task is not None and self._task.running:
+            self._task.stop()
+        if self._round is not None:
+            self._round.cancel()
+
+    def _look(self) -> None:
+        """Begin a round if its time has come and the last one is over."""
+        now = CrawlState.of(self.crawler).clock()
+        if now < self._due or (self._round is not None and not self._round.done()):
+            return
+        self._due = now + self.options.every
+        self._round = asyncio.ensure_future(self._once())
+
+    async def _once(self) -> None:
+        assert self._watch is not None
+        try:
+            deliveries = self._watch.look()
+            if deliveries:
+                for fault in await asyncio.to_thread(tell, deliveries):
+                    logger.error("%s", fault)
+                self._watch.note(deliveries)
+        except DataError:  # the outage has told it; the next round looks again
+            return

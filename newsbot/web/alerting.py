@@ -1,0 +1,45 @@
+"""Rounds of alerts in ``scrapy serve``: while no crawl runs somebody must say so."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+
+from newsbot import backends
+from newsbot.alerts.watch import Watch, options_from, tell
+from newsbot.clock import system_clock
+from newsbot.owners import owner_name
+from newsbot.web.desk import Desk
+from newsbot.web.offthread import OffThread
+
+logger = logging.getLogger(__name__)
+
+FIRST_AFTER = 60.0
+"""Seconds: a crawl that is started together with us gets time to begin."""
+
+
+def alert_rounds(
+    settings: backends.SettingsLike, desk: Desk, data: OffThread
+) -> tuple[float, Callable[[], Awaitable[None]]] | None:
+    """Return how often to look (seconds), and the round; None where alerts are switched off.
+
+    Raises :class:`newsbot.errors.ArgumentError` for settings that cannot be.
+    """
+    options = options_from(settings)
+    if not options.every:
+        return None
+    watch = Watch(desk.storage, desk.frontier, options, owner=owner_name(system_clock()), clock=system_clock)
+    first = [min(FIRST_AFTER, options.every)]
+
+    async def look() -> None:
+        """Raises :class:`newsbot.errors.DataError`."""
+        if first:
+            await asyncio.sleep(first.pop())
+        deliveries = await data.call(watch.look)
+        if deliveries:
+            for fault in await asyncio.to_thread(tell, deliveries):
+                logger.error("%s", fault)
+            await data.call(watch.note, deliveries)
+
+    return options.every, look

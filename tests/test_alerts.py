@@ -1,0 +1,398 @@
+"""Alerts: what is found, what is told, that nothing is told twice, and who tells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from newsbot.alerts import book
+from newsbot.alerts.alert import Alert, Message
+from newsbot.alerts.measuring import KEPT_HOURS, TOTALS, Measured, Total, keep_totals, measure
+from newsbot.alerts.outputs import OutputError
+from newsbot.alerts.rules import Limits, find
+from newsbot.alerts.silence import expected_items
+from newsbot.alerts.watch import Options, Watch, tell
+from newsbot.frontier.sqlite import SqliteFrontier
+from newsbot.items import Kind
+from newsbot.recrawl.rhythm import Rhythm
+from newsbot.sitehealth import Pages
+from newsbot.storage.base import SiteRecord, SourceRecord
+from newsbot.storage.sqlite import SqliteStorage
+from tests.builders import START, ManualClock
+
+HOUR, DAY = 3600.0, 86400.0
+SITE = "news.test"
+MORNING = START // DAY * DAY + 6 * HOUR
+
+
+def learned(items_an_hour: float = 4.0, *, hours: range = range(24), days: int = 28) -> dict[str, Any]:
+    """Return what is learned of a source that brings so much in these hours of each day."""
+    rhythm, rows = Rhythm(1), np.zeros(1, np.intp)
+    for step in range(days * 24):
+        since = MORNING - 6 * HOUR - (days * 24 - step) * HOUR
+        new = items_an_hour if step % 24 in hours else 0.0
+        rhythm.learn(rows, np.array([since]), np.array([since + HOUR]), np.array([new]))
+    return rhythm.as_note(0)
+
+
+def source(name: str = "feed", **fields: Any) -> SourceRecord:
+    values: dict[str, Any] = {
+        "url": f"https://{SITE}/{name}",
+        "source": SITE,
+        "kind": Kind.FEED,
+        "new_links": 900,
+        "last_poll": MORNING + 20 * HOUR,
+        "last_new": MORNING + 20 * HOUR,
+    }
+    return SourceRecord(**values | fields)
+
+
+def of(*records: SourceRecord, now: float = MORNING + 20 * HOUR, **fields: Any) -> Measured:
+    sources: dict[str, list[SourceRecord]] = {}
+    for record in records:
+        sources.setdefault(record.source, []).append(record)
+    return Measured(now=now, sources=sources, **fields)
+
+
+def found(measured: Measured, rule: str, **limits: Any) -> list[Alert]:
+    return [one for one in find(measured, Limits(**limits)) if one.rule == rule]
+
+
+ALWAYS, BY_DAY = learned(), learned(8.0, hours=range(6, 18))
+
+
+# --- silence
+def test_a_source_is_silent_when_its_own_rhythm_says_so() -> None:
+    heard = MORNING + 12 * HOUR
+    hushed = source(rhythm=ALWAYS, last_new=heard)
+    (alert,) = found(of(hushed), "silent")
+    assert (alert.subject, alert.since) == (SITE, heard)
+    assert hushed.url in alert.what
+    assert "4.0 links an hour" in alert.what
+    assert SITE in alert.todo
+    assert found(of(source(rhythm=ALWAYS, last_new=heard + 6 * HOUR)), "silent") == [], "too short yet"
+
+
+def test_the_night_of_a_source_is_no_silence_and_its_day_is() -> None:
+    evening = MORNING + 12 * HOUR  # 18:00, the last hour with items is over
+    night = source(rhythm=BY_DAY, last_new=evening, last_poll=evening + 11 * HOUR)
+    assert found(of(night), "silent") == []
+    assert expected_items(night) < 15 < 11 * 4, "by its mean rate it would be silent"
+    day = source(rhythm=BY_DAY, last_new=MORNING, last_poll=MORNING + 8 * HOUR)
+    assert len(found(of(day), "silent")) == 1
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"rhythm": {}},
+        {"rhythm": {"items": "many"}},
+        {"new_links": 3},
+        {"failures": 1, "failing_since": 1.0},
+        {"last_new": None},
+        {"last_poll": MORNING + 1 * HOUR},  # nobody has asked since: that is no silence of the source
+    ],
+)
+def test_where_little_is_known_nothing_is_said(fields: dict[str, Any]) -> None:
+    assert (
+        found(of(source(**dict[str, Any]({"rhythm": ALWAYS, "last_new": MORNING} | fields))), "silent") == []
+    )
+
+
+def test_a_site_is_silent_when_most_of_its_items_are_missing() -> None:
+    hushed = source("a", rhythm=ALWAYS, last_new=MORNING)
+    busy = [source("b", rhythm=ALWAYS), source("c", rhythm=ALWAYS)]
+    assert found(of(hushed, *busy), "silent") == []
+    assert len(found(of(hushed, busy[0]), "silent")) == 1
+
+
+# --- the other rules
+def test_a_site_fails_when_none_of_its_sources_answers() -> None:
+    down: dict[str, Any] = {"failures": 4, "failing_since": MORNING, "last_error": "dns"}
+    (alert,) = found(of(source("a", **down), source("b", **down)), "failing")
+    assert (alert.subject, alert.since) == (SITE, MORNING)
+    assert "does not resolve" in alert.cause
+    assert found(of(source("a", **down), source("b")), "failing") == []
+    assert found(of(source("a", **down), source("b", **down | {"failures": 2})), "failing") == []
+    refused = down | {"last_error": "http_403"}
+    assert found(of(source("a", **refused)), "failing") == [], "another rule has that"
+    assert found(of(source("a", **down), now=MORNING + 60), "failing") == [], "it may pass"
+
+
+def pages(*reasons: str) -> Pages:
+    seen = Pages()
+    for reason in reasons:
+        seen.saw(reason)
+    return seen
+
+
+GOOD = ("",) * 80
+
+
+def test_pages_that_stop_being_articles_are_told_with_the_likely_cause() -> None:
+    (alert,) = found(of(pages={SITE: pages(*GOOD, *["no_text"] * 40)}), "extraction")
+    assert alert.what.startswith("articles in 0% of the last 40 pages")
+    assert "layout" in alert.cause
+    assert found(of(pages={SITE: pages(*GOOD)}), "extraction") == []
+
+
+def refusing(domain: str, at: float = MORNING + 19 * HOUR) -> tuple[SiteRecord, Pages]:
+    record = SiteRecord(source=domain, last_error="http_403", last_error_at=at)
+    return record, pages(*GOOD, *["http_403", "", "http_429", "http_403"] * 10)
+
+
+def test_refusals_are_one_alert_a_site_and_a_storm_is_one_for_all() -> None:
+    names = [f"s{number}.test" for number in range(8)]
+    record, seen = refusing(SITE)
+    (alert,) = found(of(source(), sites={SITE: record}, pages={SITE: seen}), "refused")
+    assert (alert.subject, alert.what.split()[0]) == (SITE, "75%")
+    assert "NEWSBOT_CONTACT" in alert.todo
+    assert found(of(sites={SITE: record}, pages={SITE: seen}), "extraction") == []
+    old, seen = refusing(SITE, at=MORNING - 9 * DAY)
+    assert found(of(sites={SITE: old}, pages={SITE: seen}), "refused") == []
+    many = of(
+        *(source(source=name) for name in names),
+        sites={name: refusing(name)[0] for name in names},
+        pages={name: refusing(name)[1] for name in names[:6]},
+    )
+    (storm,) = found(many, "refused")
+    assert (storm.subject, storm.what.split(":")[0]) == ("crawl", "6 of 8 sites refuse the crawler")
+
+
+def test_feeds_that_are_all_refused_are_a_refusal() -> None:
+    record = SiteRecord(source=SITE, last_error="http_403", last_error_at=MORNING + 19 * HOUR)
+    polled = source(failures=3, failing_since=MORNING, last_error="http_403")
+    assert len(found(of(polled, sites={SITE: record}), "refused")) == 1
+
+
+def totals(*rows: tuple[float, float, float]) -> list[Total]:
+    now = MORNING + 20 * HOUR
+    return [Total(now - hours * HOUR, pages, articles) for hours, pages, articles in rows]
+
+
+@pytest.mark.parametrize(
+    ("rows", "number"),
+    [
+        (totals((48, 0, 0), (24, 1000, 900), (0, 1500, 1100)), 1),
+        (totals((48, 0, 0), (24, 1000, 900), (0, 1500, 1300)), 0),
+        (totals((48, 0, 0), (24, 1000, 900), (0, 1100, 900)), 0),  # too few to say
+        (totals((2, 0, 0), (0, 900, 100)), 0),  # nothing to compare with
+        ([], 0),
+    ],
+)
+def test_the_useful_share_of_all_sites_is_compared_with_the_week_before(
+    rows: list[Total], number: int
+) -> None:
+    alerts = found(of(totals=rows), "useful")
+    assert len(alerts) == number
+    if number:
+        assert alerts[0].what.startswith("40% of the downloads of the last day held an article, 90% before")
+
+
+def test_late_polls_are_told_with_who_works() -> None:
+    now = MORNING + 20 * HOUR
+    records = [source(str(number), next_due=now - 7 * HOUR) for number in range(3)]
+    records += [source(f"x{number}", next_due=now + 60) for number in range(20)]
+    (alert,) = found(of(*records), "lag")
+    assert alert.what.startswith("3 of 23 sources are more than 6 h late")
+    assert alert.cause == "no crawl is running"
+    assert alert.since == now - HOUR
+    (alert,) = found(of(*records, workers=2), "lag")
+    assert "2 workers cannot keep up" in alert.cause
+    assert found(of(*records), "lag", lag=8 * HOUR) == []
+    assert found(of(*records[1:], *[source(f"y{n}", next_due=now + 9) for n in range(9)]), "lag") == []
+    assert find(of(*records), Limits(off=frozenset({"lag"}))) == []
+
+
+def test_a_disk_that_fills_is_told() -> None:
+    (alert,) = found(of(disk_free=100 * 2.0**20), "disk")
+    assert alert.what.startswith("100 MiB are free")
+    assert found(of(disk_free=100 * 2.0**20), "disk", disk=99.0) == []
+    assert found(of(disk_free=None), "disk") == []
+
+
+# --- what is told
+def alert(subject: str = SITE, **fields: Any) -> Alert:
+    words = {"rule": "silent", "what": "w", "cause": "c", "todo": "t"}
+    return Alert(**{"subject": subject, **words, **fields})
+
+
+@dataclass
+class Recorder:
+    """An output that takes what it is told, or refuses it."""
+
+    name: str = "recorder"
+    told: list[tuple[str, str]] = field(default_factory=list)
+    refuses: bool = False
+
+    def send(self, messages: Sequence[Message]) -> None:
+        if self.refuses:
+            raise OutputError("not now")
+        self.told += [(one.event, one.alert.subject) for one in messages]
+
+
+@pytest.fixture
+def storage(tmp_path: Path) -> Iterator[SqliteStorage]:
+    with closing(SqliteStorage(tmp_path / "newsbot.db")) as storage:
+        yield storage
+
+
+@pytest.fixture
+def frontier(tmp_path: Path, clock: ManualClock) -> Iterator[SqliteFrontier]:
+    with closing(SqliteFrontier(tmp_path / "newsbot.db", clock=clock)) as frontier:
+        yield frontier
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock()
+
+
+class Rounds:
+    """Rounds of one process over real data; what is wrong is a full disk, or is not."""
+
+    def __init__(
+        self,
+        storage: SqliteStorage,
+        frontier: SqliteFrontier,
+        clock: ManualClock,
+        *outputs: Any,
+        owner: str = "a",
+    ) -> None:
+        self.clock = clock
+        self.storage = storage
+        self.parts = (storage, frontier)
+        self.outputs, self.owner, self.full = outputs, owner, False
+
+    def once(self) -> list[str]:
+        self.clock.now += 300
+        self.watch = Watch(*self.parts, self.options(), owner=self.owner, clock=self.clock)
+        deliveries = self.watch.look()
+        faults = tell(deliveries)
+        self.watch.note(deliveries)
+        return faults
+
+    def options(self) -> Options:
+        limits = Limits(disk=float(2**50) if self.full else 0.0)
+        return Options(outputs=self.outputs, limits=limits, every=300.0, folder=Path("/"))
+
+
+def test_an_alert_is_told_once_and_its_end_is_told_once(
+    storage: SqliteStorage, frontier: SqliteFrontier, clock: ManualClock
+) -> None:
+    recorder = Recorder()
+    rounds = Rounds(storage, frontier, clock, recorder)
+    for full in (False, True, True, True, False, True, True, False, False, False, False):
+        rounds.full = full
+        assert rounds.once() == []
+    assert recorder.told == [("began", "disk"), ("over", "disk")], "one calm round is no end"
+    assert storage.notes(book.KIND) == {}
+    rounds.full = True
+    rounds.once()
+    assert recorder.told[2:] == [("began", "disk")]
+    (entry,) = book.current(storage)
+    assert (entry.first, entry.alert.since) == (clock.now, clock.now)
+
+
+def test_an_output_that_fails_is_told_later_and_the_others_not_again(
+    storage: SqliteStorage, frontier: SqliteFrontier, clock: ManualClock
+) -> None:
+    good, bad = Recorder("good"), Recorder("bad", refuses=True)
+    rounds = Rounds(storage, frontier, clock, good, bad)
+    rounds.full = True
+    assert rounds.once() == ["alerts: bad: not now; tried again in the next round"]
+    rounds.once()
+    bad.refuses = False
+    rounds.once()
+    rounds.once()
+    assert good.told == bad.told == [("began", "disk")]
+    rounds.full, bad.refuses = False, True
+    rounds.once()
+    rounds.once()
+    bad.refuses = False
+    rounds.once()
+    assert good.told[1:] == bad.told[1:] == [("over", "disk")]
+
+
+def test_who_dies_while_telling_tells_again_rather_than_never(
+    storage: SqliteStorage, frontier: SqliteFrontier, clock: ManualClock
+) -> None:
+    rounds = Rounds(storage, frontier, clock)
+    rounds.full = True
+    rounds.outputs = (Recorder(),)
+    watch = Watch(storage, frontier, rounds.options(), owner="a", clock=clock)
+    assert [len(one.messages) for one in watch.look()] == [1]
+    rounds.once()
+    assert rounds.outputs[0].told == [("began", "disk")]
+
+
+def test_one_process_tells_and_another_takes_over_when_it_is_gone(
+    storage: SqliteStorage, frontier: SqliteFrontier, clock: ManualClock
+) -> None:
+    first, second = Recorder(), Recorder()
+    a = Rounds(storage, frontier, clock, first, owner="a")
+    b = Rounds(storage, frontier, clock, second, owner="b")
+    a.once()
+    a.full = b.full = True
+    b.once()
+    assert second.told == []
+    a.once()
+    assert first.told == [("began", "disk")]
+    a.full = b.full = False
+    for _ in range(6):  # a is gone
+        b.once()
+    assert second.told == [("over", "disk")]
+    b.watch.leave()
+    a.full = True
+    a.once()
+    assert first.told[1:] == [("began", "disk")]
+
+
+def test_a_lock_of_a_clock_that_went_wrong_holds_nobody_up(storage: SqliteStorage) -> None:
+    assert book.take_lock(storage, "a", START + 10 * 365 * DAY, 900.0)
+    assert book.take_lock(storage, "b", START, 900.0)
+    assert not book.take_lock(storage, "a", START, 900.0)
+    assert book.take_lock(storage, "b", START + 5, 900.0)
+
+
+def test_what_an_output_that_is_new_is_told(storage: SqliteStorage) -> None:
+    entries = book.updated({}, [alert("a"), alert("b")], 100.0)
+    book.note_told(entries, "log", book.messages_for("log", entries), 101.0)
+    assert [one.alert.subject for one in book.messages_for("mail", entries)] == ["a", "b"]
+    entries = book.updated(entries, [], 200.0)
+    entries = book.updated(entries, [], 300.0)
+    assert book.messages_for("mail", entries) == [], "it never heard of the beginning"
+    assert {one.event for one in book.messages_for("log", entries)} == {"over"}
+
+
+def test_a_note_that_is_damaged_is_found_anew(storage: SqliteStorage) -> None:
+    storage.save_note(book.KIND, "silent/x", {"alert": {"rule": 3}})
+    storage.save_note(book.KIND, "silent/y", {"alert": {}, "first": "x"})
+    assert book.entries(storage) == {}
+    book.write(storage, storage.notes(book.KIND), book.updated({}, [alert("x")], 5.0), 5.0)
+    assert set(storage.notes(book.KIND)) == {f"silent/{'x'}"}
+
+
+def test_totals_are_kept_by_the_hour_and_bounded(
+    storage: SqliteStorage, frontier: SqliteFrontier, clock: ManualClock, tmp_path: Path
+) -> None:
+    for step in range(2 * KEPT_HOURS + 50):
+        storage.count_site(SiteRecord(source=SITE, counters={"pages": 10.0, "article_pages": 9.0}))
+        measured = measure(storage, frontier, tmp_path, clock())
+        keep_totals(storage, measured)
+        clock.now += HOUR / 2
+        if step == 3:
+            assert len(storage.notes(TOTALS[0])[TOTALS[1]]["rows"]) == 2
+    rows = storage.notes(TOTALS[0])[TOTALS[1]]["rows"]
+    assert len(rows) == KEPT_HOURS
+    assert rows[-1][1] == 10 * (2 * KEPT_HOURS + 49)
+    assert measured.disk_free is not None
+    assert measured.disk_free > 0
+    storage.save_note(*TOTALS, {"rows": [[1, "x"]]})
+    assert len(measure(storage, frontier, tmp_path, clock()).totals) == 1

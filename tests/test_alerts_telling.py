@@ -1,0 +1,276 @@
+"""Alerts reach people: webhook, e-mail, command; in a crawl, in scrapy serve, by scrapy alerts."""
+
+from __future__ import annotations
+
+import json
+import socket
+import socketserver
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from newsbot.alerts import outputs
+from newsbot.alerts.alert import Alert, Message
+from newsbot.alerts.outputs import Command, Mail, OutputError, Webhook, outputs_from
+from newsbot.alerts.watch import options_from
+from newsbot.demo.messages import Answer, Request
+from newsbot.errors import ArgumentError
+from tests.commandline import Place
+from tests.crawls import World, article_html, feed_xml
+from tests.mockserver import MockServer
+
+ALERT = Alert(
+    rule="silent",
+    subject="news.test",
+    what="nothing new from\nhttps://news.test/feed \x1b[31m",
+    cause="it has moved",
+    todo="look",
+    since=1_795_000_000.0,
+)
+BEGAN = Message(event="began", alert=ALERT, at=1_795_000_900.0)
+OVER = Message(event="over", alert=ALERT, at=1_795_001_900.0)
+SECRET = "s3cr3t"
+
+
+def hook(site: MockServer, *, status: int = 200, headers: dict[str, str] | None = None) -> list[Request]:
+    """Let the local web take what is posted to /hook/<secret>."""
+    taken: list[Request] = []
+
+    def take(request: Request) -> Answer:
+        taken.append(request)
+        return Answer(status=status, headers=headers or {})
+
+    site.page(f"/hook/{SECRET}", take)
+    return taken
+
+
+def test_a_webhook_gets_text_for_people_and_fields_for_programs(site: MockServer) -> None:
+    taken = hook(site)
+    Webhook(site.url(f"/hook/{SECRET}"), "newsbot/1").send([BEGAN, OVER])
+    (request,) = taken
+    assert (request.method, request.headers["content-type"]) == ("POST", "application/json")
+    told = json.loads(request.body)
+    first, second = told["alerts"]
+    assert (first["event"], first["rule"], first["since"]) == ("began", "silent", "2026-11-18T11:06:40Z")
+    assert second["event"] == "over"
+    for words in ("ALERT: news.test: silent", "likely cause: it has moved", "what to do: look", "it was:"):
+        assert words in told["text"]
+    assert "\x1b" not in told["text"]
+
+
+@pytest.mark.parametrize(
+    ("status", "said"), [(500, "answers 500"), (302, "answers 302"), (404, "answers 404")]
+)
+def test_a_webhook_that_takes_nothing_or_leads_elsewhere_is_a_fault(
+    site: MockServer, status: int, said: str
+) -> None:
+    hook(site, status=status, headers={"Location": site.url("/elsewhere")})
+    with pytest.raises(OutputError, match=said) as raised:
+        Webhook(site.url(f"/hook/{SECRET}")).send([BEGAN])
+    assert SECRET not in str(raised.value)
+    assert "/elsewhere" not in site.seen()
+
+
+def test_a_webhook_that_is_away_is_a_fault_without_its_secret() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    with pytest.raises(
+        OutputError, match=r"127\.0\.0\.1 cannot be reached \(ConnectionRefusedError\)"
+    ) as raised:
+        Webhook(f"http://127.0.0.1:{port}/{SECRET}").send([BEGAN])
+    assert SECRET not in str(raised.value)
+
+
+class _Letters(socketserver.StreamRequestHandler):
+    """A mail server, as far as RFC 5321 asks it of a small one."""
+
+    def handle(self) -> None:
+        self.say("220 here")
+        while line := self.rfile.readline().decode().strip():
+            word = line.split()[0].upper()
+            if word == "DATA":
+                self.say("354 go on")
+                letter = b""
+                while (part := self.rfile.readline()) != b".\r\n":
+                    letter += part
+                self.server.letters.append(letter.decode())  # type: ignore[attr-defined]
+                self.say("250 taken")
+            elif word == "AUTH":
+                self.say("535 no")
+            elif word == "EHLO":
+                self.say("250-here\r\n250 AUTH PLAIN LOGIN")
+            else:
+                self.say("221 bye" if word == "QUIT" else "250 ok")
+
+    def say(self, text: str) -> None:
+        self.wfile.write(text.encode() + b"\r\n")
+
+
+@pytest.fixture
+def post() -> Iterator[Any]:
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), _Letters) as server:
+        server.letters = []  # type: ignore[attr-defined]
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+def test_a_letter_says_all_in_plain_text(post: Any) -> None:
+    port = post.server_address[1]
+    Mail(("a@example.org", "b@example.org"), "bot@example.org", "127.0.0.1", port).send([BEGAN, OVER])
+    (letter,) = post.letters
+    assert "Subject: [newsbot] ALERT: news.test: silent and 1 more" in letter
+    assert "To: a@example.org, b@example.org" in letter
+    assert "likely cause: it has moved" in letter
+
+
+def test_a_password_that_is_refused_is_not_told(post: Any) -> None:
+    mail = Mail(("a@example.org",), "b@example.org", "127.0.0.1", post.server_address[1], "user", SECRET)
+    with pytest.raises(OutputError, match="SMTPAuthenticationError 535") as raised:
+        mail.send([BEGAN])
+    assert SECRET not in str(raised.value) + repr(mail)
+    assert post.letters == []
+
+
+def test_a_command_reads_the_messages_and_no_shell_reads_its_words(tmp_path: Path) -> None:
+    out = tmp_path / "told"
+    script = "import sys; open(sys.argv[1], 'w').write(sys.stdin.read() + sys.argv[2])"
+    Command((sys.executable, "-c", script, str(out), "$(touch x); *")).send([BEGAN])
+    text = out.read_text()
+    assert text.endswith("$(touch x); *")
+    (message,) = json.loads(text.removesuffix("$(touch x); *"))
+    assert message["subject"] == "news.test"
+    assert message["text"].startswith("ALERT: news.test: silent")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((sys.executable, "-c", "raise SystemExit(3)"), "ended with 3"),
+        (("/no/such/program", SECRET), "cannot be started"),
+        ((sys.executable, "-c", "import time; time.sleep(60)"), "took longer"),
+    ],
+)
+def test_a_command_that_fails_is_a_fault(
+    words: tuple[str, ...], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outputs, "COMMAND_PATIENCE", 1.0)
+    with pytest.raises(OutputError, match=said) as raised:
+        Command(words).send([BEGAN])
+    assert SECRET not in str(raised.value)
+
+
+def test_settings_name_the_outputs() -> None:
+    made = outputs_from(
+        {
+            "NEWSBOT_ALERT_WEBHOOK": "http://10.0.0.5/hook",
+            "NEWSBOT_ALERT_MAIL": "a@example.org, b@example.org",
+            "NEWSBOT_ALERT_COMMAND": "notify-send 'two words'",
+            "MAIL_HOST": "mail.example.org",
+            "MAIL_TLS": "1",
+            "MAIL_PORT": "587",
+        }
+    )
+    assert [one.name for one in made] == ["log", "webhook", "mail", "command"]
+    mail, command = made[2], made[3]
+    assert isinstance(mail, Mail)
+    assert (mail.to, mail.port, mail.tls, mail.sender) == (
+        ("a@example.org", "b@example.org"),
+        587,
+        True,
+        "a@example.org",
+    )
+    assert isinstance(command, Command)
+    assert command.words == ("notify-send", "two words")
+    listed = outputs_from({"NEWSBOT_ALERT_COMMAND": ["notify-send", "it's"]})[1]
+    assert isinstance(listed, Command)
+    assert listed.words == ("notify-send", "it's")
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"NEWSBOT_ALERT_WEBHOOK": "file:///etc/passwd"}, "NEWSBOT_ALERT_WEBHOOK"),
+        ({"NEWSBOT_ALERT_WEBHOOK": "https://a b/"}, "NEWSBOT_ALERT_WEBHOOK"),
+        ({"NEWSBOT_ALERT_WEBHOOK": "http://[x/"}, "NEWSBOT_ALERT_WEBHOOK"),
+        ({"NEWSBOT_ALERT_MAIL": "nobody"}, "NEWSBOT_ALERT_MAIL"),
+        ({"NEWSBOT_ALERT_MAIL": "a@x\nBcc: b@y"}, "NEWSBOT_ALERT_MAIL"),
+        ({"NEWSBOT_ALERT_MAIL": "a@x", "MAIL_PORT": "many"}, "MAIL_PORT=many"),
+        ({"NEWSBOT_ALERT_COMMAND": "echo 'x"}, "NEWSBOT_ALERT_COMMAND"),
+        ({"NEWSBOT_ALERTS_OFF": "silence"}, "NEWSBOT_ALERTS_OFF=silence"),
+    ],
+)
+def test_settings_that_cannot_be_are_told_in_one_line(settings: dict[str, str], said: str) -> None:
+    with pytest.raises(ArgumentError, match=said) as raised:
+        options_from(settings)
+    assert len(str(raised.value).splitlines()) == 1
+
+
+def test_a_crawl_tells_and_keeps_what_it_told(world: World, site: MockServer) -> None:
+    taken = hook(site)
+    urls = [f"http://news.test/story/{number}" for number in range(2)]
+    site.page(urls[0], article_html(0))
+    site.page(urls[1], lambda _: Answer(body=article_html(1).encode(), delay=3.0))
+    site.page("http://news.test/feed.xml", feed_xml(urls), headers={"Content-Type": "application/rss+xml"})
+    world.rule("news.test", "domain: news.test\nfeeds: http://news.test/feed.xml\n")
+    crawl = world.crawl(
+        *("-s", "NEWSBOT_ALERT_EVERY=0.5", "-s", "NEWSBOT_ALERT_DISK=1000000000"),
+        *("-s", f"NEWSBOT_ALERT_WEBHOOK=http://chat.test/hook/{SECRET}"),
+    )
+    assert crawl.code == 0, crawl.err
+    assert "Traceback" not in crawl.err, crawl.err
+    assert len(taken) == 1
+    assert json.loads(taken[0].body)["alerts"][0]["rule"] == "disk"
+    assert crawl.err.count("alert event=began rule=disk") == 1
+    assert SECRET not in crawl.err
+    (world.folder / "place").mkdir()
+    place = Place(world.folder / "place")
+    shown = place.run("alerts", "--json", NEWSBOT_DATA=str(world.data), NEWSBOT_ALERT_DISK="1000000000")
+    (row,) = shown.json
+    assert (row["rule"], sorted(row["told"]), row["found_now"]) == ("disk", ["log", "webhook"], True)
+
+
+def test_a_crawl_says_before_it_begins_what_is_wrong_with_its_settings(world: World) -> None:
+    world.rule("news.test")
+    crawl = world.crawl("-s", "NEWSBOT_ALERTS_OFF=everything")
+    assert (crawl.code, len(crawl.err.splitlines())) == (2, 1)
+    assert "is no rule of alerts (silent," in crawl.err
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    place = Place(tmp_path)
+    with place.storage(), place.frontier():
+        return place
+
+
+def test_alerts_are_shown_and_nothing_is_sent(place: Place, site: MockServer) -> None:
+    taken = hook(site)
+    chat = {"NEWSBOT_ALERT_WEBHOOK": site.url(f"/hook/{SECRET}")}
+    quiet = place.run("alerts", **chat)
+    assert (quiet.out, "nothing is wrong; outputs: log, webhook" in quiet.err) == ("", True)
+    full = {**chat, "NEWSBOT_ALERT_DISK": "1000000000"}
+    shown = place.run("alerts", **full).out
+    assert "make room" in shown
+    assert "no" in shown.split()
+    assert taken == []
+    assert place.run("alerts", NEWSBOT_ALERT_LAG="soon").code == 2
+
+
+def test_a_test_message_is_sent_to_all_and_a_round_tells_once(place: Place, site: MockServer) -> None:
+    taken = hook(site)
+    chat = {"NEWSBOT_ALERT_WEBHOOK": site.url(f"/hook/{SECRET}"), "NEWSBOT_ALERT_DISK": "1000000000"}
+    assert place.run("alerts", "--test", **chat).code == 0
+    assert json.loads(taken[0].body)["alerts"][0]["event"] == "test"
+    assert place.run("alerts", "--send", **chat).code == 0
+    assert place.run("alerts", "--send", **chat).code == 0
+    assert [json.loads(one.body)["alerts"][0]["event"] for one in taken] == ["test", "began"]
+    hook(site, status=500)
+    failed = place.run("alerts", "--test", **chat)
+    assert (failed.code, "answers 500" in failed.err) == (1, True)
