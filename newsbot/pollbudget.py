@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 from newsbot.clock import Clock
-from newsbot.recrawl.budget import Controller
+from newsbot.recrawl.budget import HIGHEST, LOWEST, Controller
 from newsbot.recrawl.planning import DEAD_AFTER
 from newsbot.recrawl.sources import POLLS_AN_HOUR, first_threshold
 from newsbot.storage.base import Storage
@@ -13,6 +13,8 @@ from newsbot.storage.notes import Notes
 
 ADJUST_EVERY = 600.0
 """Seconds between two corrections of the threshold, whichever worker makes them."""
+GROWING = 60.0
+"""Seconds until the next look at the records while new sources still come."""
 NOTE = ("polling", "budget")
 """Kind and key of the note with the threshold."""
 
@@ -34,33 +36,51 @@ class PollBudget:
         """Return the threshold. Raises :class:`newsbot.errors.DataError`."""
         now = self._clock()
         if not self._until - ADJUST_EVERY <= now < self._until:
-            self._threshold = self._adjusted(storage, now)
-            self._until = now + ADJUST_EVERY
+            self._threshold, rest = self._adjusted(storage, now)
+            self._until = now + rest
         return self._threshold
 
-    def _adjusted(self, storage: Storage, now: float) -> float:
+    def _adjusted(self, storage: Storage, now: float) -> tuple[float, float]:
+        """Return the threshold, and for how many seconds it may be taken for right."""
         notes = cast("Notes", storage)
         kept = notes.notes(NOTE[0]).get(NOTE[1], {})
         sources = storage.sources()
-        alive = sum(source.failures < DEAD_AFTER for source in sources)
-        budget = self._budget or POLLS_AN_HOUR * max(1, alive)
+        alive = max(1, sum(source.failures < DEAD_AFTER for source in sources))
+        budget = self._budget or POLLS_AN_HOUR * alive
         polls = sum(source.polls for source in sources)
         controller = Controller(budget, _number(kept, "value") or first_threshold(budget, alive), 0.5)
         controller.spent, controller.weight = _number(kept, "spent"), _number(kept, "weight")
+        changed = _rescale(controller, kept, alive)
         hours = (now - _number(kept, "at", now)) / 3600.0
-        if kept and 0 <= hours < ADJUST_EVERY / 3600.0:
-            return controller.value
-        if kept and hours > 0:
+        due = not kept or not 0 <= hours < ADJUST_EVERY / 3600.0
+        if kept and due and hours > 0:
             controller.spend(max(0.0, polls - _number(kept, "polls")) / hours, hours)
-        note = {
-            "at": now,
-            "polls": polls,
-            "value": controller.value,
-            "spent": controller.spent,
-            "weight": controller.weight,
-        }
-        notes.save_note(*NOTE, note)
-        return controller.value
+        if due or changed:
+            note = {
+                "at": now if due else _number(kept, "at", now),
+                "polls": polls if due else _number(kept, "polls"),
+                "value": controller.value,
+                "spent": controller.spent,
+                "weight": controller.weight,
+                "sources": alive,
+                "budget": budget,
+            }
+            notes.save_note(*NOTE, note)
+        return controller.value, GROWING if changed or not sources else ADJUST_EVERY
+
+
+def _rescale(controller: Controller, kept: dict[str, Any], alive: int) -> bool:
+    """Let more or fewer sources, or another budget, count at once; return True if there was a change.
+
+    The controller alone, which is slow on purpose, would take days to forget the threshold of other times.
+    """
+    before, budget = _number(kept, "sources"), _number(kept, "budget")
+    if not (before and budget) or (before, budget) == (alive, controller.budget):
+        return False
+    rest = (alive / controller.budget) / (before / budget)  # of a source, from poll to poll
+    controller.value = min(HIGHEST, max(LOWEST, controller.value * rest**2))
+    controller.spent *= controller.budget / budget
+    return True
 
 
 def _number(note: dict[str, Any], name: str, default: float = 0.0) -> float:

@@ -13,7 +13,7 @@ from scrapy.settings import BaseSettings
 from newsbot.crawlstate import number_of
 from newsbot.errors import ArgumentError
 from newsbot.items import Kind, PageRecord
-from newsbot.pollbudget import ADJUST_EVERY, NOTE, PollBudget
+from newsbot.pollbudget import ADJUST_EVERY, GROWING, NOTE, PollBudget
 from newsbot.recrawl import Outcome, plan
 from newsbot.recrawl.planning import DEAD_AFTER, LONGEST_SOURCE_REST
 from newsbot.recrawl.sources import SourceIndex, first_threshold
@@ -146,6 +146,25 @@ def test_workers_share_one_threshold_that_meets_the_budget(tmp_path: Path) -> No
     assert PollBudget(20.0, lambda: clock[0]).threshold(storage) == first_threshold(20.0, 10)
     storage.close()
     other.close()
+
+
+@pytest.mark.parametrize("budget", [20.0, 0.0])
+def test_sources_that_come_later_share_the_budget_at_once(tmp_path: Path, budget: float) -> None:
+    storage = SqliteStorage(tmp_path / "n.db")
+    clock = [NOW]
+    shared = PollBudget(budget, lambda: clock[0])
+    alone = shared.threshold(storage)  # of the first source, before its record is written
+    storage.save_sources(
+        [SourceRecord(url=f"https://{n}.org/f", source=f"{n}.org", kind=Kind.FEED) for n in range(100)]
+    )
+    clock[0] += GROWING
+    grown = shared.threshold(storage)
+    assert grown == pytest.approx(first_threshold(budget or 200.0, 100))
+    assert grown == pytest.approx(alone * (10_000 if budget else 1))
+    assert PollBudget(2 * budget, lambda: clock[0]).threshold(storage) == pytest.approx(
+        grown / 4 if budget else grown
+    )
+    storage.close()
 
 
 @pytest.mark.parametrize("value", ["many", "-1", "nan", "inf"])
