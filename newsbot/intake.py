@@ -13,7 +13,7 @@ from datetime import datetime
 from itertools import compress
 
 from newsbot.crawlstate import MAX_HOSTS, CrawlState
-from newsbot.discovery.traps import is_pagination
+from newsbot.discovery.traps import is_archive, is_archive_front, is_pagination
 from newsbot.frontier.base import Added, Entry
 from newsbot.headlines import SAME_HEADLINE
 from newsbot.items import Kind, Link, PageRecord, Where
@@ -173,7 +173,7 @@ def _weigh_lists(state: CrawlState, batch: Batch, visit: Visit | None) -> None:
     _hear_of_trials(state, new.values())
     for key, entry in new.items():
         strange = is_pagination(entry.url) and not belongs_to(entry.url, entry.data["referrer"] or "")
-        wanted = not strange and (fruitful or (visit is not None and narrows(entry.url, _address(visit))))
+        wanted = not strange and (fruitful or (visit is not None and _leads_on(entry.url, _address(visit))))
         if wanted and state.list_trials.may_try(entry.data["source"], entry.url):
             continue
         if wanted and not state.list_trials.is_given_up(entry.data["source"], entry.url):
@@ -196,7 +196,7 @@ def _tell_trial(state: CrawlState, batch: Batch, visit: Visit, *, fruitful: bool
         return
     visit.tried = True
     below = any(
-        _needs_trial(entry) and narrows(entry.url, url)
+        _needs_trial(entry) and _leads_on(entry.url, url)
         for entry in batch.entries.values()
         if not state.list_trials.is_given_up(domain, entry.url)
     )
@@ -209,6 +209,11 @@ def _tell_trial(state: CrawlState, batch: Batch, visit: Visit, *, fruitful: bool
         if entry.fingerprint not in batch.entries:
             batch.entries[entry.fingerprint] = entry
             batch.pages.append(page_for(entry, state.clock()))
+
+
+def _leads_on(url: str, page: str) -> bool:
+    """Tell the months of a year, the days of a month, and the years that an archive's entrance names."""
+    return narrows(url, page) or (is_archive_front(page) and is_archive(url))
 
 
 def _address(visit: Visit) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, tzinfo
@@ -18,7 +19,7 @@ from newsbot.crawlstate import CrawlState
 from newsbot.discovery.autodiscovery import find_sections, find_sources
 from newsbot.discovery.errors import FeedError, SitemapError
 from newsbot.discovery.feeds import parse_feed
-from newsbot.discovery.sections import find_links
+from newsbot.discovery.sections import MAX_LINKS, find_links
 from newsbot.discovery.sitemaps import parse_sitemap
 from newsbot.errors import NotAnArticle
 from newsbot.extraction import first_page, next_page, parse_html, read_page
@@ -30,6 +31,8 @@ from newsbot.rights import page_rights
 from newsbot.siterights import headers_of
 from newsbot.spiders.sitemapindex import files_of, rest_of_file
 from newsbot.visit import Found, Visit
+
+logger = logging.getLogger(__name__)
 
 FEEDS_OF_SECTION = 3
 """Feeds taken from a section that was found: its own, and the site's."""
@@ -157,6 +160,10 @@ def _links(state: CrawlState, tree: HtmlElement, response: Response, visit: Visi
     with state.timed("links"):
         links = tuple(find_links(tree, response.url, zone=_zone(visit)))
     visit.page["links_count"] = len(links)
+    if len(links) >= MAX_LINKS:
+        state.count("links/cut")
+        visit.note(state.clock(), "links_cut", kept=MAX_LINKS)
+        logger.info("links cut domain=%s url=%s kept=%d", visit.rule.domain, response.url, MAX_LINKS)
     return Found(links=links, referrer=response.url, depth=visit.lease.entry.depth + 1)
 
 
