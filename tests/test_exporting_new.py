@@ -46,6 +46,12 @@ class Kept:
         self.kept[key] = json.loads(json.dumps(note))
         self.tick()
 
+    def swap_note(self, kind, key, old, new):
+        if self.kept.get(key) != old:
+            return False
+        self.save_note(kind, key, new)
+        return True
+
     def forget_note(self, kind, key):
         return self.kept.pop(key, None) is not None
 
