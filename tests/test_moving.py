@@ -29,6 +29,7 @@ from newsbot.owners import owner_name
 from newsbot.queueing import entry_again
 from newsbot.storage.base import SiteRecord, SourceRecord
 from newsbot.storage.mongo import MongoStorage
+from newsbot.storage.polls import Poll
 from newsbot.storage.results import Position, SearchResult
 from newsbot.storage.sqlite import SqliteStorage
 from tests.commandline import ROOT, Answer, Place
@@ -72,6 +73,10 @@ def place(tmp_path: Path, redis_server: RedisServer, uri: str) -> Place:
 
 
 def fill(storage: SqliteStorage, frontier: SqliteFrontier) -> None:
+    storage.save_note("hub", "https://hub.example/", {"until": 12.5})
+    storage.log_poll(
+        "https://example.org/feed", Poll(at=1_795_000_000, new=3, shown=20, size=999, unchanged=False)
+    )
     for number in range(ARTICLES):
         source = SITES[number % 2]
         storage.store(make_article(f"a{number}", f"Text number {number}. " * 20, source=source))
@@ -148,6 +153,7 @@ def of_file(folder: Path) -> dict[str, Any]:
             "sites": storage.sites(),
             "found": {hit.article.canonical_url for hit in storage.search("text number", limit=100)},
             "versions": storage.versions("https://example.org/changing"),
+            "books": sorted(map(repr, storage.copy_books())),
         }
 
 
@@ -167,6 +173,7 @@ def test_there_and_home_again_nothing_has_changed(
         "sites",
         "search results",
         "checks",
+        "notes and polls",
         "queue",
     }
     home = go(place, f"--to-file={tmp_path / 'home'}", **place.at_servers)

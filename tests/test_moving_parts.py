@@ -207,7 +207,7 @@ def test_nothing_of_a_sample_waits_to_be_fetched(
 
 STAGES = (
     *("pages", "articles", "texts", "aliases", "sources", "sites"),
-    *("search results", "checks", "queue", "hosts", "near"),
+    *("search results", "checks", "notes and polls", "queue", "hosts", "near"),
 )
 
 
@@ -244,6 +244,8 @@ def test_cut_short_at_every_stage_it_still_brings_all(
             )
         ]
     )
+
+    source.storage.save_note("hub", "https://hub.example/", {"until": 1.0})
 
     def dying(stage: str) -> Callable[[str, int], None]:
         def report(kind: str, number: int) -> None:

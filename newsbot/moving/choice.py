@@ -11,13 +11,17 @@ from typing import Any
 
 from newsbot.items import Article
 from newsbot.moving.side import WholeStorage
+from newsbot.storage.books import Book, JoinedStory, KeptNote, PollDay
 from newsbot.storage.checks import PageCheck
 from newsbot.storage.results import SearchResult
 from newsbot.storage.transfer import AT_ONCE, AliasCopy, ArticleCopy, PageCopy, TextCopy
+from newsbot.tombstones import REMOVED
 from newsbot.urls import canonicalize, fingerprint
 
 KINDS = ("pages", "articles", "texts", "aliases")
 """What a storage holds, in the order in which it is copied."""
+NOTES = (REMOVED,)
+"""Kinds of notes that go with every part; others are learned anew."""
 
 
 @dataclass(slots=True)
@@ -86,6 +90,18 @@ class Choice:
         for page in storage.iter_checked():
             if self.has_site(page.source):
                 yield from page.checks
+
+    def books(self, storage: WholeStorage) -> Iterator[Book]:
+        """Yield joined stories, notes and polls; of a part its sources' polls, and the notes of NOTES."""
+        urls = {record.url for record in storage.sources() if self.has_site(record.source)}
+        for book in storage.copy_books():
+            if (
+                self.everything
+                or isinstance(book, JoinedStory)
+                or (isinstance(book, KeptNote) and book.kind in NOTES)
+                or (isinstance(book, PollDay) and book.url in urls)
+            ):
+                yield book
 
     def has_article(self, article: Article) -> bool:
         """Return True for the articles wanted."""

@@ -19,14 +19,10 @@ from newsbot.moving.journal import Journal
 from newsbot.moving.side import Side, WholeFrontier, WholeStorage
 from newsbot.queueing import entry_again
 from newsbot.refill import PENDING
-from newsbot.tombstones import REMOVED
 
 BATCH = 500
 OWNER = "move"
-NOTES = (REMOVED,)
-"""Kinds of notes that must not be lost on the way; others are learned anew."""
 _RIGHT_SECONDS = 60.0
-
 Report = Callable[[str, int], None]
 """Told what kind of thing has been moved, and how many of it so far."""
 
@@ -78,9 +74,11 @@ def _copy_books(source: WholeStorage, target: WholeStorage, choice: Choice, repo
         target.save_checks(checks)
         number += len(checks)
         report("checks", number)
-    for kind in NOTES:
-        for key, note in source.notes(kind).items():
-            target.save_note(kind, key, note)
+    number = 0
+    for books in batches(choice.books(source)):
+        target.take_books(books)
+        number += len(books)
+        report("notes and polls", number)
 
 
 def _copy_frontier(

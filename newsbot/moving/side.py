@@ -14,13 +14,14 @@ from newsbot.frontier.base import Frontier
 from newsbot.frontier.transfer import FrontierTransfer
 from newsbot.owners import dead_owners
 from newsbot.storage.base import Storage
+from newsbot.storage.books import Books
 from newsbot.storage.checks import PageChecks
 from newsbot.storage.notes import Notes
 from newsbot.storage.results import SearchResults
 from newsbot.storage.transfer import Transfer
 
 
-class WholeStorage(Storage, Transfer, SearchResults, PageChecks, Notes, Protocol):
+class WholeStorage(Storage, Transfer, Books, SearchResults, PageChecks, Notes, Protocol):
     """A storage that can be copied whole: all of ours."""
 
 

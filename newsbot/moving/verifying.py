@@ -79,12 +79,15 @@ def _summed(copies: Iterable[object], kind: str, report: Callable[[str, int], No
 
 
 def _compare_books(source: WholeStorage, target: WholeStorage, choice: Choice) -> list[Compared]:
-    sums = {name: (Sum(), Sum()) for name in ("sources", "sites", "search results", "checks")}
+    names = ("sources", "sites", "search results", "checks", "notes and polls")
+    sums = {name: (Sum(), Sum()) for name in names}
     for side, storage in enumerate((source, target)):
         for result in choice.results(storage):
             sums["search results"][side].add(result)
         for check in choice.checks(storage):
             sums["checks"][side].add(check)
+        for book in choice.books(storage):
+            sums["notes and polls"][side].add(book)
         for name, records in (("sources", storage.sources()), ("sites", storage.sites().values())):
             for record in records:
                 if choice.has_site(record.source):

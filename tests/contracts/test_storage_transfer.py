@@ -10,6 +10,7 @@ import pytest
 
 from newsbot.moving.side import WholeStorage
 from newsbot.storage.base import SiteRecord
+from newsbot.storage.polls import DAY, Poll, PollLog
 from newsbot.storage.sqlite import SqliteStorage
 from newsbot.storage.transfer import AliasCopy, ArticleCopy, PageCopy, TextCopy
 from newsbot.urls import fingerprint
@@ -172,3 +173,60 @@ def test_the_books_of_a_site_are_written_whole(storage: WholeStorage) -> None:
     storage.take_sites([record])
     storage.take_sites([record])
     assert storage.sites() == {"example.org": record}
+
+
+def fill_books(storage: WholeStorage) -> None:
+    for name in ("a", "b", "c", "d"):
+        storage.store(make_article(name, f"Text of {name}."))
+    storage.join_stories(["https://example.org/a", "https://example.org/b"])
+    storage.join_stories(["https://example.org/b", "https://example.org/not stored yet"])
+    storage.save_note("hub", "https://hub.example/ ключ", {"until": 12.5, "topics": ["a", "б"]})
+    storage.save_note("hub", "other", {})
+    storage.save_note("trust", "other", {"score": 0.5})
+    assert isinstance(storage, PollLog)
+    for minute in range(3):
+        poll = Poll(at=DAY * 20_000 - 60 * minute + 90, new=minute, shown=20, size=999, unchanged=not minute)
+        storage.log_poll("https://example.org/feed", poll)
+        storage.log_poll("https://example.org/feed", poll)
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_joined_stories_notes_and_polls_go_along(
+    storage: WholeStorage, other: SqliteStorage, there: bool
+) -> None:
+    source, target = (other, storage) if there else (storage, other)
+    fill_books(source)
+    take_all(target, source)
+    for _ in range(2):
+        target.take_books(list(source.copy_books()))
+    assert sorted(map(repr, target.copy_books())) == sorted(map(repr, source.copy_books()))
+    for kind in ("hub", "trust"):
+        assert target.notes(kind) == source.notes(kind)
+        assert target.notes(kind)
+    assert isinstance(source, PollLog)
+    assert isinstance(target, PollLog)
+    assert list(target.polls()) == list(source.polls())
+    assert len(list(target.polls())) == 3
+    # who comes later still finds the story that its own was joined with
+    kept = source.article("https://example.org/a")
+    assert kept is not None
+    for one in (source, target):
+        one.store(make_article("not stored yet", "Now it is."))
+        assert one.join_stories(["https://example.org/not stored yet"]).story == kept.story
+        assert one.join_stories(["https://example.org/c", "https://example.org/b"]).story == kept.story
+
+
+def test_more_books_than_are_read_at_once(storage: WholeStorage, other: SqliteStorage) -> None:
+    for number in range(1203):
+        other.save_note(f"kind {number % 3}", f"{number}", {"n": number})
+    books = list(other.copy_books())
+    assert len(books) == 1203
+    storage.take_books(books)
+    assert sorted(map(repr, storage.copy_books())) == sorted(map(repr, books))
+
+
+def test_books_that_are_there_stay_as_they_are(storage: WholeStorage, other: SqliteStorage) -> None:
+    storage.save_note("hub", "other", {"mine": True})
+    fill_books(other)
+    storage.take_books(list(other.copy_books()))
+    assert storage.notes("hub")["other"] == {"mine": True}

@@ -24,11 +24,13 @@ from newsbot.storage.base import (
     Stored,
     Story,
 )
+from newsbot.storage.books import Book
 from newsbot.storage.checks import CheckedPage, PageCheck
 from newsbot.storage.mongo import (
     activity,
     articles,
     changes,
+    books,
     discovery,
     notes,
     polls,
@@ -365,6 +367,15 @@ class MongoStorage:
         """See :meth:`newsbot.storage.transfer.Transfer.take_sites`."""
         with self._readable() as database:
             transfer.take_sites(database, records)
+
+    def copy_books(self) -> Iterator[Book]:
+        """See :meth:`newsbot.storage.books.Books.copy_books`."""
+        return self._streamed(books.copy_books(self._place.database))
+
+    def take_books(self, some: Sequence[Book]) -> None:
+        """See :meth:`newsbot.storage.books.Books.take_books`."""
+        with self._readable() as database:
+            books.take_books(database, some)
 
     def close(self) -> None:
         """See :meth:`newsbot.storage.base.Storage.close`."""

@@ -16,7 +16,7 @@ def save_note(database: Collections, kind: str, key: str, note: Mapping[str, Any
     """Keep a note."""
     kept_kind, kept_key = key_of(kind, key)
     database["notes"].update_one(
-        {"_id": _id(kept_kind, kept_key)},
+        {"_id": identity(kept_kind, kept_key)},
         {"$set": {"kind": kept_kind, "key": kept_key, "body": packed(key, note)}},
         upsert=True,
     )
@@ -27,7 +27,7 @@ def swap_note(
 ) -> bool:
     """Keep ``new`` if ``old`` still stands there."""
     kept_kind, kept_key = key_of(kind, key)
-    name, body = _id(kept_kind, kept_key), packed(key, new)
+    name, body = identity(kept_kind, kept_key), packed(key, new)
     if old is not None:
         done = database["notes"].update_one({"_id": name, "body": packed(key, old)}, {"$set": {"body": body}})
         return done.matched_count > 0
@@ -46,8 +46,9 @@ def notes(database: Collections, kind: str) -> dict[str, dict[str, Any]]:
 
 def forget_note(database: Collections, kind: str, key: str) -> bool:
     """Delete a note."""
-    return database["notes"].delete_one({"_id": _id(*key_of(kind, key))}).deleted_count > 0
+    return database["notes"].delete_one({"_id": identity(*key_of(kind, key))}).deleted_count > 0
 
 
-def _id(kind: str, key: str) -> bytes:
+def identity(kind: str, key: str) -> bytes:
+    """Return the ``_id`` of a note."""
     return blake2b(f"{kind}\0{key}".encode(), digest_size=16).digest()

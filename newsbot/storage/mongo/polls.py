@@ -14,12 +14,12 @@ def log_poll(database: Collections, url: str, poll: Poll) -> None:
     """Keep a poll."""
     day, text = packed(poll)
     key = clean(url)
-    identity = blake2b(f"{day} {key}".encode(), digest_size=16).digest()
-    known = database["polls"].update_one({"_id": identity}, {"$addToSet": {"polls": text}})
+    own = identity(key, day)
+    known = database["polls"].update_one({"_id": own}, {"$addToSet": {"polls": text}})
     if known.matched_count:
         return
     database["polls"].update_one(
-        {"_id": identity}, {"$set": {"url": key, "day": day}, "$addToSet": {"polls": text}}, upsert=True
+        {"_id": own}, {"$set": {"url": key, "day": day}, "$addToSet": {"polls": text}}, upsert=True
     )
     database["polls"].delete_many({"url": key, "day": {"$lte": day - KEEP_DAYS}})
 
@@ -31,3 +31,8 @@ def polls(database: Collections, url: str | None) -> Iterator[tuple[str, Poll]]:
         lines = "".join(document["polls"][:MAX_POLLS])
         for poll in unpacked(document["day"], lines):
             yield document["url"], poll
+
+
+def identity(key: str, day: int) -> bytes:
+    """Return the ``_id`` of a day of a source."""
+    return blake2b(f"{day} {key}".encode(), digest_size=16).digest()

@@ -26,6 +26,7 @@ from newsbot.storage.base import (
     Stored,
     Story,
 )
+from newsbot.storage.books import Book
 from newsbot.storage.checks import CheckedPage, PageCheck
 from newsbot.storage.polls import Poll
 from newsbot.storage.results import SearchResult, SearchSummary
@@ -33,6 +34,7 @@ from newsbot.storage.sqlite import (
     activity,
     articles,
     changes,
+    books,
     notes,
     polls,
     removal,
@@ -348,6 +350,15 @@ class SqliteStorage:
         """See :meth:`newsbot.storage.transfer.Transfer.take_sites`."""
         with self._writing() as database:
             transfer.take_sites(database, records)
+
+    def copy_books(self) -> Iterator[Book]:
+        """See :meth:`newsbot.storage.books.Books.copy_books`."""
+        return self._streamed(books.copy_books(self._database))
+
+    def take_books(self, some: Sequence[Book]) -> None:
+        """See :meth:`newsbot.storage.books.Books.take_books`."""
+        with self._writing() as database:
+            books.take_books(database, some)
 
     def interrupt(self) -> None:
         """Break off what another thread reads now: it raises :class:`newsbot.errors.DataError`."""
