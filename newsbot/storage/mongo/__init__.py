@@ -29,8 +29,8 @@ from newsbot.storage.checks import CheckedPage, PageCheck
 from newsbot.storage.mongo import (
     activity,
     articles,
-    changes,
     books,
+    changes,
     discovery,
     notes,
     polls,

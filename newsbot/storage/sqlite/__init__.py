@@ -33,8 +33,8 @@ from newsbot.storage.results import SearchResult, SearchSummary
 from newsbot.storage.sqlite import (
     activity,
     articles,
-    changes,
     books,
+    changes,
     notes,
     polls,
     removal,
