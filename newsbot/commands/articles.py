@@ -16,6 +16,7 @@ from newsbot.dedup.rebuilding import rebuild
 from newsbot.errors import ArgumentError, UserError
 from newsbot.exporting import FORMATS, Format, Writer, atomic_target, export_new, format_of, writer_of
 from newsbot.exporting.feed import TYPES, feed_of
+from newsbot.importing.commands import IMPORT
 from newsbot.items import Article
 from newsbot.moving.progress import lines
 from newsbot.moving.side import WholeFrontier, check_idle
@@ -210,7 +211,7 @@ def feed(call: Call) -> int:
 class Command(NewsbotCommand):
     """See the module's text."""
 
-    summary = "Find, read and export the stored articles"
+    summary = "Find, read, export and import articles"
     actions = (
         Action(
             "search",
@@ -249,6 +250,7 @@ class Command(NewsbotCommand):
                 Argument("--new", metavar="NAME", help="what is new since the last export called NAME"),
             ),
         ),
+        IMPORT,
         Action(
             "feed",
             "Write the newest articles that a query finds as an Atom or RSS feed",

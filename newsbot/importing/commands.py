@@ -1,0 +1,65 @@
+"""``scrapy articles import``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from newsbot.cli import Action, Argument, Call
+from newsbot.importing.importer import HEADINGS, Importer, Progress
+from newsbot.terminal import Column
+
+
+def import_files(call: Call) -> int:
+    """Import WARC files; exit code 1 if one of them could not be read to its end."""
+    options = call.options
+    source = options.source and options.source.lower()
+    importer = Importer(call.settings, source=source)
+    try:
+        told = [
+            importer.run(path, again=options.again, tell=lambda one: _tell(call, one))
+            for path in options.file
+        ]
+    finally:
+        importer.close()
+    for progress in told:
+        if progress.fault:
+            call.note(f"{progress.path}: {progress.fault}; what stands before it was imported")
+    _show(call, told)
+    return 1 if any(progress.fault for progress in told) else 0
+
+
+IMPORT = Action(
+    "import",
+    "Take articles out of WARC files (CC-NEWS, archives of other crawlers, our own)",
+    import_files,
+    (
+        Argument("file", nargs="+", type=Path, metavar="FILE", help=".warc or .warc.gz"),
+        Argument("--source", metavar="DOMAIN", help="only of this site"),
+        Argument("--again", action="store_true", help="from the beginning, also if it was imported before"),
+    ),
+)
+
+
+def _tell(call: Call, progress: Progress) -> None:
+    counts = progress.counts
+    call.note(f"{progress.path}: {counts['records']} records, {counts['new']} new articles")
+
+
+def _show(call: Call, told: Sequence[Progress]) -> None:
+    if call.json:
+        call.document(
+            [
+                {
+                    "file": str(one.path),
+                    **{name.replace(" ", "_"): one.counts[name] for name in HEADINGS},
+                    "fault": one.fault or None,
+                }
+                for one in told
+            ]
+        )
+        return
+    call.table(
+        (Column("file", wide=True), *(Column(name, "right") for name in HEADINGS)),
+        ((one.path, *(one.counts[name] for name in HEADINGS)) for one in told),
+    )

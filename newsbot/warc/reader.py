@@ -1,0 +1,255 @@
+"""Reading WARC files that others wrote (1.0 and 1.1, gzip a record or plain; CC-NEWS among them), bounded.
+
+Whatever a file says, one record takes no more memory than its caller allows: lines, headers and bodies have
+limits, compressed ones are unpacked only as far as the limit, and what is longer is passed over.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import BinaryIO
+
+from newsbot.errors import NewsbotError
+
+MAX_LINE = 16 * 1024
+MAX_HEADERS = 128 * 1024
+_CHUNK = 64 * 1024
+_GZIP = b"\x1f\x8b"
+_MAX_PADDING = 1 << 20
+_Headers = dict[str, str]
+
+
+class WarcFault(NewsbotError):
+    """The file is no WARC file here, or is damaged; ``str()`` says how."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One archived answer."""
+
+    url: str
+    at: datetime | None
+    status: int
+    headers: Mapping[str, str]
+    """By lower-case name, the last of each."""
+    body: bytes | None
+    """Decompressed; None: larger than was allowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One record: ``page`` for answers over HTTP. ``end`` is where the next one begins, None if unknown."""
+
+    kind: str
+    page: Page | None
+    end: int | None
+
+
+def read_records(stream: BinaryIO, *, start: int = 0, max_body: int) -> Iterator[Record]:
+    """Yield the records of a file from the offset ``start`` on, which must be the ``end`` of one, or 0.
+
+    Raises :class:`WarcFault` at what cannot be read, ``OSError``. A file that is cut off ends with the fault
+    that says so, after all whole records.
+    """
+    source = _Source(stream, start)
+    while (headers := _head(source)) is not None:
+        kind = headers.get("warc-type", "")
+        length = _length(headers)
+        page = None
+        if kind == "response" and headers.get("content-type", "").startswith("application/http"):
+            block = source.read(min(length, max_body + MAX_HEADERS))
+            source.skip(length - len(block))
+            page = _page(headers, block, whole=length == len(block), max_body=max_body)
+        else:
+            source.skip(length)
+        source.skip_blank()
+        yield Record(kind, page, source.boundary)
+
+
+class _Source:
+    """The unpacked bytes of a file, and where in the file members end."""
+
+    def __init__(self, stream: BinaryIO, start: int) -> None:
+        self._stream = stream
+        stream.seek(start)
+        self._input = stream.read(_CHUNK)
+        self._read = start + len(self._input)
+        self._packed = self._input.startswith(_GZIP)
+        self._unpacker: zlib._Decompress | None = None
+        self._buffer = b""
+
+    @property
+    def boundary(self) -> int | None:
+        """Where the next record begins in the file; None in the middle of a gzip member."""
+        if not self._packed:
+            return self._read - len(self._input) - len(self._buffer)
+        between = self._unpacker is None and not self._buffer
+        return self._read - len(self._input) if between else None
+
+    def line(self) -> bytes:
+        """Return the next line with its end, or what is left. Raises :class:`WarcFault` if it is too long."""
+        while (at := self._buffer.find(b"\n")) < 0:
+            if len(self._buffer) > MAX_LINE:
+                raise WarcFault("a header line has no end")
+            if not self._fill():
+                at = len(self._buffer) - 1
+                break
+        line, self._buffer = self._buffer[: at + 1], self._buffer[at + 1 :]
+        return line
+
+    def read(self, size: int) -> bytes:
+        """Return so many bytes. Raises :class:`WarcFault` if there are fewer."""
+        parts, left = [], size
+        while left:
+            if not self._buffer and not self._fill():
+                raise WarcFault("the file is cut off")
+            part, self._buffer = self._buffer[:left], self._buffer[left:]
+            parts.append(part)
+            left -= len(part)
+        return b"".join(parts)
+
+    def skip(self, size: int) -> None:
+        """Pass over so many bytes."""
+        while size > 0:
+            size -= len(self.read(min(size, _CHUNK)))
+
+    def skip_blank(self) -> None:
+        """Pass over the line ends behind a record, to the end of its gzip member."""
+        while True:
+            self._buffer = self._buffer.lstrip(b"\r\n")
+            member_ended = self._packed and self._unpacker is None
+            if self._buffer or member_ended or not self._fill():
+                return
+
+    def _fill(self) -> bool:
+        """Unpack a little more; False at the end of the file."""
+        while True:
+            if not self._input:
+                self._input = self._stream.read(_CHUNK)
+                self._read += len(self._input)
+                if not self._input:
+                    if self._unpacker is not None:
+                        raise WarcFault("the file is cut off")
+                    return False
+            if not self._packed:
+                self._buffer, self._input = self._buffer + self._input, b""
+                return True
+            if self._unpack():
+                return True
+
+    def _unpack(self) -> bool:
+        """Unpack one piece of a gzip member; True if it gave something, or came to its end."""
+        if self._unpacker is None:
+            self._input = self._input.lstrip(b"\0")  # padding
+            if not self._input:
+                return False
+            self._unpacker = zlib.decompressobj(wbits=31)
+        try:
+            piece = self._unpacker.decompress(self._input, _CHUNK)
+        except zlib.error as error:
+            raise WarcFault(f"a record is damaged ({error})") from error
+        if self._unpacker.eof:
+            self._input = self._unpacker.unused_data
+            self._unpacker = None
+        else:
+            self._input = self._unpacker.unconsumed_tail
+        self._buffer += piece
+        return bool(piece) or self._unpacker is None
+
+
+def _head(source: _Source) -> _Headers | None:
+    """Read the headers of the next record; None at the end."""
+    blanks = 0
+    while (line := source.line()) in (b"\r\n", b"\n"):
+        blanks += 1
+        if blanks > MAX_LINE:
+            raise WarcFault("a record does not begin")
+    if not line:
+        return None
+    if not line.startswith(b"WARC/1."):
+        raise WarcFault(f"no WARC record begins here but {line[:40]!r}")
+    lines, size = [], 0
+    while (line := source.line()) not in (b"\r\n", b"\n"):
+        if not line:
+            raise WarcFault("the file is cut off")
+        size += len(line)
+        if size > MAX_HEADERS:
+            raise WarcFault("the headers of a record have no end")
+        lines.append(line)
+    return _headers(lines)
+
+
+def _headers(lines: list[bytes]) -> _Headers:
+    found: _Headers = {}
+    for line in lines:
+        name, colon, value = line.decode("utf-8", "replace").partition(":")
+        if colon:
+            found[name.strip().lower()] = value.strip()
+    return found
+
+
+def _length(headers: _Headers) -> int:
+    text = headers.get("content-length", "")
+    if not text.isascii() or not text.isdecimal() or len(text) > 15:
+        raise WarcFault(f"a record has no length but {text[:40]!r}")
+    return int(text)
+
+
+def _page(headers: _Headers, block: bytes, *, whole: bool, max_body: int) -> Page | None:
+    """Return the answer in a block, None if it holds none."""
+    head, gap, body = block.partition(b"\r\n\r\n")
+    if not gap:
+        head, gap, body = block.partition(b"\n\n")
+    lines = head[:MAX_HEADERS].splitlines()
+    words = lines[0].split(None, 2) if lines else []
+    if len(words) < 2 or not words[0].startswith(b"HTTP/") or not words[1].isdigit():
+        return None
+    told = _headers(lines[1:])
+    kept = _body(told, body, max_body) if whole and len(body) <= max_body else None
+    url = headers.get("warc-target-uri", "").strip("<>")
+    return Page(url, _date(headers.get("warc-date", "")), int(words[1][:3]), told, kept)
+
+
+def _body(headers: _Headers, body: bytes, max_body: int) -> bytes | None:
+    """Return a body without its transfer and content encodings; some archives keep those already undone."""
+    if "chunked" in headers.get("transfer-encoding", "").lower():
+        joined = _unchunked(body)
+        body = body if joined is None else joined
+    if headers.get("content-encoding", "").strip().lower() in ("gzip", "x-gzip", "deflate"):
+        unpacker = zlib.decompressobj(wbits=47 if body.startswith(_GZIP) else zlib.MAX_WBITS)
+        try:
+            unpacked = unpacker.decompress(body, max_body + 1)
+        except zlib.error:
+            return body
+        body = unpacked
+    return body if len(body) <= max_body else None
+
+
+def _unchunked(body: bytes) -> bytes | None:
+    """Return the joined chunks (RFC 9112, 7.1), None if the body has none."""
+    parts: list[bytes] = []
+    at = 0
+    while True:
+        end = body.find(b"\r\n", at, at + 1024)
+        digits = body[at:end].partition(b";")[0].strip() if end >= 0 else b""
+        try:
+            size = int(digits, 16) if len(digits) <= 8 else -1
+        except ValueError:
+            return None
+        if size < 0 or digits[:1] in (b"+", b"-") or end + 2 + size > len(body):
+            return None
+        if size == 0:
+            return b"".join(parts)
+        parts.append(body[end + 2 : end + 2 + size])
+        at = end + 2 + size + 2
+
+
+def _date(text: str) -> datetime | None:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)

@@ -1,0 +1,121 @@
+"""``scrapy articles import``: archived pages become articles as fetched ones do."""
+
+from __future__ import annotations
+
+import pytest
+
+from newsbot.importing import importer
+from tests.commandline import Place
+from tests.crawls import article_html, feed_xml
+from tests.warcfiles import warc_file
+
+HOST = "https://example.org"
+
+
+def warc(pages: dict[str, str], *, status: str = "200 OK") -> bytes:
+    return warc_file(((url, body.encode(), []) for url, body in pages.items()), status=status)
+
+
+@pytest.fixture
+def place(tmp_path) -> Place:
+    return Place(tmp_path)
+
+
+def test_pages_go_through_the_same_pipelines(place, tmp_path):
+    file = tmp_path / "a.warc.gz"
+    first, second = f"{HOST}/news/1", f"{HOST}/news/2"
+    file.write_bytes(
+        warc(
+            {
+                first: article_html(1, head="<meta name='robots' content='noai'>"),
+                second: article_html(2),
+                f"{HOST}/news/2b": article_html(2),
+                f"{HOST}/login": article_html(3),
+                f"{HOST}/news/4": "<html><p>no article at all</p></html>",
+                f"{HOST}/news/5": article_html(5, head="<meta name='robots' content='noindex'>"),
+                "https://unknown.example.net/2026/11/a-long-story-of-a-bridge": article_html(6),
+            }
+        )
+        + warc({f"{HOST}/news/7": article_html(7)}, status="404 Not Found")
+    )
+    answer = place.run("articles", "import", str(file), "--json")
+    assert answer.code == 0, answer.err
+    [told] = answer.json
+    assert (told["new"], told["duplicates"], told["no_article"], told["refused"]) == (3, 1, 2, 2)
+    with place.storage() as storage:
+        kept = storage.article(first)
+        assert kept is not None
+        assert kept.rights == {"noai": "meta"}
+        assert kept.fetched_at is not None
+        assert kept.fetched_at.isoformat() == "2026-11-20T10:00:00+00:00"
+        assert storage.search("council")
+        page = next(page for page in storage.iter_pages() if page.url == second)
+        assert (page.state, page.history[-1]["event"]) == ("done", "imported")
+    again = place.run("articles", "import", str(file), "--again", "--json")
+    assert (again.json[0]["new"], again.json[0]["unchanged"]) == (0, 3)
+
+
+def test_broken_off_it_goes_on_where_it_was(place, tmp_path, monkeypatch):
+    file = tmp_path / "a.warc.gz"
+    file.write_bytes(warc({f"{HOST}/news/{n}": article_html(n) for n in range(6)}))
+    taken: list[str] = []
+    take = importer.Importer._take
+    monkeypatch.setattr(importer, "NOTE_EVERY", 0.0)
+
+    async def counted(self, page, path):
+        if len(taken) == 3:
+            raise KeyboardInterrupt
+        taken.append(page.url)
+        return await take(self, page, path)
+
+    monkeypatch.setattr(importer.Importer, "_take", counted)
+    place.run("articles", "import", str(file))
+    assert len(taken) == 3
+    taken.append("so that it goes on")
+    answer = place.run("articles", "import", str(file), "--json")
+    assert taken[4:] == [f"{HOST}/news/{n}" for n in (3, 4, 5)]
+    assert (answer.json[0]["new"], answer.json[0]["pages"]) == (6, 6)
+    assert place.run("articles", "import", str(file), "--json").json[0]["new"] == 6
+    assert len(taken) == 7
+
+
+def test_a_damaged_file_is_told_and_what_stands_before_is_kept(place, tmp_path):
+    file = tmp_path / "a.warc.gz"
+    data = warc({f"{HOST}/news/{n}": article_html(n) for n in range(3)})
+    file.write_bytes(data[: len(data) - 50])
+    answer = place.run("articles", "import", str(file))
+    assert answer.code == 1
+    assert "cut off" in answer.err
+    with place.storage() as storage:
+        assert storage.count_articles() == 2
+    file.write_bytes(data)
+    assert place.run("articles", "import", str(file), str(tmp_path / "none.warc")).code == 1
+    with place.storage() as storage:
+        assert storage.count_articles() == 3
+
+
+def test_what_was_taken_out_is_not_imported(place, tmp_path):
+    file = tmp_path / "a.warc.gz"
+    file.write_bytes(warc({f"{HOST}/news/1": article_html(1), f"{HOST}/news/2": article_html(2)}))
+    assert place.run("articles", "import", str(file)).code == 0
+    assert place.run("remove", f"{HOST}/news/1", "--yes").code == 0
+    told = place.run("articles", "import", str(file), "--again", "--json").json[0]
+    assert (told["refused"], told["unchanged"]) == (1, 1)
+    with place.storage() as storage:
+        assert [one.canonical_url for one in storage.iter_articles()] == [f"{HOST}/news/2"]
+
+
+def test_a_crawl_takes_what_was_imported_for_known(site, world, tmp_path):
+    host = "http://news.test"
+    story = f"{host}/story/1"
+    file = tmp_path / "a.warc.gz"
+    file.write_bytes(warc({story: article_html(1)}))
+    world.rule("news.test", f"domain: news.test\nfeeds: {host}/feed.xml\n")
+    place = Place.__new__(Place)
+    place.data, place.rules = world.data, world.rules
+    assert place.run("articles", "import", str(file)).code == 0
+    site.page(story, article_html(1))
+    site.page(f"{host}/feed.xml", feed_xml([story]), headers={"Content-Type": "application/rss+xml"})
+    assert world.crawl().code == 0
+    assert "/story/1" not in site.seen("news.test")
+    assert world.urls() == [story]

@@ -1,0 +1,139 @@
+"""Reading WARC files of others: what warcio wrote, what is damaged, and what is meant to hurt."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import tracemalloc
+import zlib
+from contextlib import suppress
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from newsbot.warc.reader import MAX_HEADERS, WarcFault, read_records
+from newsbot.warc.records import packed_exchange, packed_info, to_record
+from tests.test_warc import exchange
+from tests.warcfiles import warc_file
+
+LIMIT = 100_000
+BODY = b"<html><p>story</p></html>"
+
+
+def written(*bodies: tuple[bytes, list[tuple[str, str]]], packed: bool = True, version: str = "1.1") -> bytes:
+    """A file as warcio writes it."""
+    given = ((f"https://news.test/{number}", *one) for number, one in enumerate(bodies))
+    return warc_file(given, packed=packed, version=version)
+
+
+def pages(data: bytes, start: int = 0):
+    found = read_records(io.BytesIO(data), start=start, max_body=LIMIT)
+    return [record.page for record in found if record.page is not None]
+
+
+@pytest.mark.parametrize("packed", [True, False])
+@pytest.mark.parametrize("version", ["1.0", "1.1"])
+def test_what_warcio_wrote_is_read(packed, version):
+    found = pages(written((BODY, []), (b"x" * 300_000, []), (BODY * 2, []), packed=packed, version=version))
+    assert [page.body for page in found] == [BODY, None, BODY * 2]
+    assert found[0].url == "https://news.test/0"
+    assert found[0].status == 200
+    assert found[0].headers["content-type"] == "text/html; charset=utf-8"
+    assert found[0].at is not None
+
+
+def test_our_own_files_are_read():
+    data = packed_info("a", "") + packed_exchange(exchange(1)) + packed_exchange(exchange(2))
+    kinds = [record.kind for record in read_records(io.BytesIO(data), max_body=LIMIT)]
+    assert kinds == ["warcinfo", "response", "request", "response", "request"]
+    assert [page.body for page in pages(data)] == [b"<p>story 1</p>", b"<p>story 2</p>"]
+
+
+def chunked(body: bytes) -> bytes:
+    return b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in (body[:7], body[7:])) + b"0\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "headers"),
+    [
+        (chunked(BODY), [("Transfer-Encoding", "chunked")]),
+        (BODY, [("Transfer-Encoding", "chunked")]),
+        (gzip.compress(BODY), [("Content-Encoding", "gzip")]),
+        (zlib.compress(BODY), [("Content-Encoding", "deflate")]),
+        (BODY, [("Content-Encoding", "gzip")]),
+        (chunked(gzip.compress(BODY)), [("Transfer-Encoding", "chunked"), ("Content-Encoding", "gzip")]),
+    ],
+)
+def test_encodings_are_undone_where_they_are_there(body, headers):
+    assert [page.body for page in pages(written((body, headers)))] == [BODY]
+
+
+@pytest.mark.parametrize("packed", [True, False])
+def test_one_can_go_on_after_any_record(packed):
+    data = written((BODY, []), (b"second", []), (b"third", []), packed=packed)
+    ends = [record.end for record in read_records(io.BytesIO(data), max_body=LIMIT)]
+    assert ends[-1] == len(data)
+    assert [len(pages(data, start=end or 0)) for end in ends] == [3, 2, 1, 0]
+
+
+def test_a_file_packed_as_a_whole_is_read_too():
+    data = gzip.compress(written((BODY, []), (b"second", []), packed=False))
+    records = list(read_records(io.BytesIO(data), max_body=LIMIT))
+    assert [record.end for record in records] == [None, None, len(data)]
+    assert len(pages(data)) == 2
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.integers(0, 2000), st.booleans())
+def test_a_file_that_is_cut_off_gives_what_is_whole(cut, packed):
+    data = written((BODY, []), (b"second", []), packed=packed)
+    cut = min(cut, len(data))
+    found, fault = [], None
+    try:
+        for record in read_records(io.BytesIO(data[:cut]), max_body=LIMIT):
+            found.append(record)  # noqa: PERF402
+    except WarcFault as error:
+        fault = error
+    ends = [record.end for record in read_records(io.BytesIO(data), max_body=LIMIT)]
+    assert len(found) >= sum(end is not None and end <= cut for end in ends)
+    assert fault is not None or cut == 0 or any(abs((end or 0) - cut) <= 4 for end in ends)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.binary(max_size=300), st.integers(0, 1500))
+def test_noise_is_a_fault_or_nothing(noise, at):
+    data = written((BODY, []), packed=bool(at % 2))
+    for broken in (noise, data[:at] + noise + data[at:]):
+        with suppress(WarcFault):
+            list(read_records(io.BytesIO(broken), max_body=LIMIT))
+
+
+def peak(data: bytes) -> int:
+    tracemalloc.start()
+    try:
+        with suppress(WarcFault):
+            for record in read_records(io.BytesIO(data), max_body=LIMIT):
+                assert record.page is None or record.page.body is None
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def bombs() -> dict[str, bytes]:
+    zeros = b"\0" * 30_000_000
+    answer = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n" + gzip.compress(zeros)
+    head = {"WARC-Type": "response", "Content-Type": "application/http"}
+    return {
+        "packed body": to_record(answer, head),
+        "packed record": gzip.compress(to_record(b"HTTP/1.1 200 OK\r\n\r\n" + zeros, head)),
+        "line": gzip.compress(b"WARC/1.1\r\nX: " + zeros),
+        "headers": gzip.compress(b"WARC/1.1\r\n" + b"X: 1\r\n" * 5_000_000),
+        "blanks": gzip.compress(b"\r\n" * 10_000_000),
+        "length": b"WARC/1.1\r\nWARC-Type: response\r\nContent-Length: 999999999999\r\n\r\nx",
+    }
+
+
+@pytest.mark.parametrize("name", sorted(bombs()))
+def test_no_file_takes_more_memory_than_a_page_may(name):
+    assert peak(bombs()[name]) < 6 * (LIMIT + MAX_HEADERS)
