@@ -55,9 +55,6 @@ class Kept:
     def forget_note(self, kind, key):
         return self.kept.pop(key, None) is not None
 
-    def swap_note(self, *given):
-        raise NotImplementedError
-
     def write(self, stream, file, after, until):
         new = [name for at, name in self.stored if after < at <= until]
         self.tick()
