@@ -11,8 +11,10 @@ from typing import TypeVar, cast
 from newsbot.clock import Clock, system_clock
 from newsbot.dedup.index import NearIndex
 from newsbot.dedup.minhash import signature
+from newsbot.monitoring.keeping import forget_lists, forget_report, monitored
 from newsbot.rules import RuleSet
 from newsbot.storage.base import ArticleFilter, Storage
+from newsbot.storage.checks import PageChecks
 from newsbot.storage.notes import Notes
 from newsbot.storage.removal import AT_ONCE, Removal
 from newsbot.tombstones import bury, within
@@ -110,6 +112,25 @@ def remove(
         taker.remove_sources(urls)
     if found.domain is not None:
         taker.forget_site(found.domain)
+    _forget_checks(found, storage)
+
+
+def _forget_checks(found: Found, storage: Storage) -> None:
+    """Delete what the monitor keeps, also of pages without a record, and the lists that name them."""
+    checks, notes = cast("PageChecks", storage), cast("Notes", storage)
+    only = frozenset([] if found.domain is None else [found.domain])
+    hosts = [host_key(url) for url in found.addresses] + list(only)
+    for url in found.addresses:
+        checks.forget_checks(url=url)
+    for site in monitored(notes):
+        if within(site, only):
+            checks.forget_checks(source=site)
+            forget_report(notes, site)
+        elif any(within(host, frozenset((site,))) for host in hosts):
+            for page in checks.iter_checked(site):
+                if within(host_key(page.url), only):
+                    checks.forget_checks(url=page.url)
+            forget_lists(notes, site)
 
 
 def wait_for_crawls(seconds: float) -> None:

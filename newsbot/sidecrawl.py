@@ -132,6 +132,8 @@ class SideScheduler(BaseScheduler):
         }
         if not self.state.in_scope(rule.domain) or (key in self._seen and not again):
             return False
+        if self.state.is_removed(key, host_key(url)):
+            return False
         full = self._max_pages is not None and len(self._seen) >= self._max_pages
         if not again and (full or self._waiting >= MAX_WAITING):
             self.state.count("beside/left_out")

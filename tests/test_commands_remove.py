@@ -11,7 +11,10 @@ from newsbot import removing
 from newsbot.dedup.minhash import signature
 from newsbot.dedup.sqlite import SqliteIndex
 from newsbot.items import Kind, PageRecord
+from newsbot.monitoring.keeping import keep_report, kept_report
+from newsbot.monitoring.report import site_report
 from newsbot.storage.base import SourceRecord
+from newsbot.storage.checks import PageCheck
 from newsbot.tombstones import Tombstones, within
 from newsbot.urls import fingerprint
 from tests.commandline import Place, article
@@ -178,3 +181,27 @@ def test_a_crawl_collects_none_of_it_again(site, world):
     assert gone.code == 0, gone.err
     assert world.urls() == []
     assert gone.stat("fetched/feed") == 0
+
+
+def test_what_the_monitor_keeps_goes_too(place):
+    blog, unknown = "https://blog.example.org/x", "https://example.org/no/record"
+    with place.storage() as storage:
+        for url in (STORY, OTHER, blog, unknown):
+            storage.save_checks([PageCheck(url=url, source="example.org", at=9.0, run=8.0, status=404)])
+        keep_report(storage, site_report(storage, "example.org"), {"began": 8.0})
+
+    def kept() -> tuple[list[str], list[str]]:
+        with place.storage() as storage:
+            report = kept_report(storage, "example.org") or {"broken": []}
+            return (
+                sorted(one.url for one in storage.iter_checked()),
+                sorted(one["url"] for one in report["broken"]),
+            )
+
+    assert kept() == ([blog, STORY, OTHER, unknown],) * 2
+    assert place.run("remove", STORY, "--yes").code == 0
+    assert kept() == ([blog, OTHER, unknown], [])
+    assert place.run("remove", "blog.example.org", "--yes").code == 0
+    assert kept() == ([OTHER, unknown], [])
+    assert place.run("remove", "example.org", "--yes").code == 0
+    assert kept() == ([], [])

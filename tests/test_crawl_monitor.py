@@ -12,6 +12,7 @@ import pytest
 from newsbot.demo.messages import Answer, Request
 from newsbot.items import PageRecord
 from newsbot.storage.checks import CheckedPage
+from newsbot.tombstones import bury
 from newsbot.urls import canonicalize, fingerprint
 from tests.crawls import ROOT, Crawl, World, article_html, feed_xml
 from tests.mockserver import HTML, MockServer
@@ -188,8 +189,12 @@ def test_links_are_read_so_that_broken_ones_are_found_with_who_links(
     assert world.crawl().code == 0
     before = monitors.pages()
     site.page(
-        f"{HOST}/", "<a href='/story/0'>a</a> <a href='/nowhere'>b</a> <a href='http://other.test/'>c</a>"
+        f"{HOST}/",
+        "<a href='/story/0'>a</a> <a href='/nowhere'>b</a> <a href='http://other.test/'>c</a>"
+        "<a href='/taken/out'>d</a>",
     )
+    with monitors.storage() as storage:
+        bury(storage, urls=[f"{HOST}/taken/out"], domain=None, at=1.0, reason="")
     site.page(STORIES[0], article_html(0, extra="<a href='/story/1'>x</a><a href='/nowhere/too'>y</a>"))
     world.rule("news.test", f"domain: news.test\nfeeds: {HOST}/feed.xml\nseeds: [{HOST}/]\n")
     monitors.monitor(sites="news.test", follow="links")
@@ -204,6 +209,7 @@ def test_links_are_read_so_that_broken_ones_are_found_with_who_links(
     assert STORIES[0] in after["/story/1"].referrers
     assert f"{HOST}/" in after["/story/0"].referrers
     assert site.seen("other.test") == []
+    assert "/taken/out" not in site.seen()
     for path, page in after.items():
         plans = (page.state, page.next_due, page.checks, page.history, page.last_fetched)
         old = before[path]

@@ -60,10 +60,15 @@ def kept_report(notes: Notes, domain: str) -> dict[str, Any] | None:
     return found | summary
 
 
-def forget_report(notes: Notes, domain: str) -> bool:
-    """Delete what is kept of a site; False if nothing was."""
+def forget_lists(notes: Notes, domain: str) -> None:
+    """Delete the lists that name pages of a site, until the next run; figures stay."""
     for part in PARTS:
         notes.forget_note(_kind(domain), part)
+
+
+def forget_report(notes: Notes, domain: str) -> bool:
+    """Delete what is kept of a site; False if nothing was."""
+    forget_lists(notes, domain)
     return notes.forget_note(SUMMARIES, domain)
 
 
