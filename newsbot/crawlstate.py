@@ -32,6 +32,7 @@ from newsbot.lessons import Lessons
 from newsbot.outage import Guarded, Outage
 from newsbot.owners import owner_name
 from newsbot.pageprices import PagePrices
+from newsbot.pauses import paused
 from newsbot.pollbudget import PollBudget
 from newsbot.refill import Refill
 from newsbot.rules import RuleSet
@@ -67,6 +68,8 @@ class CrawlState:
     frontier: Frontier
     storage: Storage
     index: NearIndex
+    paused: frozenset[str] = frozenset()
+    """Domains that people have paused, see :mod:`newsbot.pauses`."""
 
     def __init__(self, settings: BaseSettings, stats: StatsCollector, arguments: Arguments) -> None:
         self.settings, self.stats = settings, stats
@@ -153,6 +156,7 @@ class CrawlState:
             self.use(frontier, storage, index)
             opened.pop_all()  # all are open: they stay so until close()
         self._notice_lost_index(storage, index)
+        self.paused = frozenset(paused(self.notes))
         self.refill_anew()
         self.tombstones.read(self.notes)
         self.with_sources = {
@@ -271,14 +275,14 @@ class CrawlState:
     def accepts(self, host: str) -> bool:
         """True when this crawl may work on URLs of ``host`` now."""
         domain = self._domain(host)
-        if domain in self.limited:
+        if domain in self.limited or domain in self.paused:
             return False
         return self.in_scope(domain) or host in self.named_hosts
 
     @property
     def accepting(self) -> Callable[[str], bool] | None:
         """:meth:`accepts` for the frontier; None when it would take all, which spares a look at each host."""
-        return None if self.limited_to is None and not self.limited else self.accepts
+        return self.accepts if self.limited_to is not None or self.limited or self.paused else None
 
     def in_scope(self, domain: str) -> bool:
         """True when the crawl was asked for this site, or for all."""

@@ -64,6 +64,7 @@ NEWSBOT_POLL_BUDGET = os.environ.get("NEWSBOT_POLL_BUDGET", "0")
 # --- being told of changes (scrapy serve)
 NEWSBOT_PUBLIC_URL = os.environ.get("NEWSBOT_PUBLIC_URL", "")
 NEWSBOT_WEB_TOKEN = os.environ.get("NEWSBOT_WEB_TOKEN", "")
+NEWSBOT_REPORTS = os.environ.get("NEWSBOT_REPORTS", "simulation")
 NEWSBOT_SENSOR_SECRET = os.environ.get("NEWSBOT_SENSOR_SECRET", "")
 NEWSBOT_PUSH_PER_HOST = 600
 NEWSBOT_PUSH_PER_SENDER = 1200
@@ -112,6 +113,7 @@ ITEM_PIPELINES = {
 EXTENSIONS = {
     "scrapy.extensions.telnet.TelnetConsole": None,
     "scrapy.extensions.logstats.LogStats": None,  # newsbot.extensions.progress says more
+    "newsbot.extensions.pauses.Pauses": 480,
     "newsbot.extensions.rulesreload.RulesReload": 490,
     "newsbot.extensions.progress.Progress": 500,
     "newsbot.extensions.summary.Summary": 510,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from concurrent.futures import Future
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 from aiohttp import ClientResponse, ClientSession, CookieJar
@@ -66,3 +68,37 @@ def visit(settings: dict[str, Any], work: Callable[[Visitor], Awaitable[None]], 
             await work(visitor)
 
     asyncio.run(whole())
+
+
+def _call(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:
+    loop.call_soon_threadsafe(stop.set)
+
+
+@contextmanager
+def served(settings: dict[str, Any], **options: Any) -> Iterator[str]:
+    """Serve in a thread within the block, which gets the address: for clients that are not of asyncio."""
+    address: Future[str] = Future()
+    ended: list[Callable[[], None]] = []
+
+    async def whole() -> None:
+        stop = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        ended.append(lambda: None if loop.is_closed() else _call(loop, stop))
+        try:
+            async with running(settings, Options(**{"host": "127.0.0.1", "port": 0, **options})) as found:
+                address.set_result(found)
+                await stop.wait()
+        except BaseException as error:
+            if not address.done():
+                address.set_exception(error)
+            raise
+
+    thread = Thread(target=asyncio.run, args=(whole(),))
+    thread.start()
+    try:
+        yield address.result(60)
+    finally:
+        for end in ended:
+            end()
+        thread.join(60)
+        assert not thread.is_alive()

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
 
 from aiohttp import web
 
 from newsbot import backends
 from newsbot.clock import Clock
-from newsbot.web.dashboard import pages
+from newsbot.errors import ArgumentError
+from newsbot.web.dashboard import operations, pages
 from newsbot.web.dashboard.access import COOKIE, SESSION_SECONDS, Access
+from newsbot.web.dashboard.api import add_api
 from newsbot.web.dashboard.memos import make_memos
 from newsbot.web.dashboard.metrics import CONTENT_TYPE, exposition
-from newsbot.web.dashboard.rendering import HEADERS
+from newsbot.web.dashboard.operations import Run
+from newsbot.web.dashboard.parameters import given
+from newsbot.web.dashboard.rendering import HEADERS, link, site_path
 from newsbot.web.dashboard.service import Dashboard, asset
 from newsbot.web.readers import Data, Readers
 
@@ -21,9 +28,13 @@ QUICK_THREADS = 3
 """Threads for questions of people; another one computes what is dear."""
 Notices = Callable[[], Mapping[tuple[str, str], int]]
 
-_PAGES: tuple[tuple[str, Callable[[Dashboard, web.Request], Awaitable[web.Response]]], ...] = (
-    ("/", pages.overview),
+_DOING: tuple[tuple[str, Run, Callable[[Mapping[str, Any]], str]], ...] = (
+    ("add", operations.add, lambda form: link("/why", url=form["url"])),
+    ("refetch", operations.add, lambda form: link("/why", url=form["url"])),
+    ("pause", operations.pause, lambda form: site_path(form["site"])),
+    ("resume", operations.resume, lambda form: site_path(form["site"])),
 )
+"""Actions of people: the form of each leads back to a page."""
 
 
 @asynccontextmanager
@@ -33,7 +44,8 @@ async def dashboard(
     """Add the dashboard to ``app`` and keep its data open within the block."""
     quick = Readers(settings, QUICK_THREADS, "look")
     slow = Readers(settings, 1, "count")
-    board = Dashboard(quick, make_memos(slow, clock), access, clock)
+    folder = Path(settings.get("NEWSBOT_REPORTS") or "simulation")
+    board = Dashboard(quick, make_memos(slow, clock), access, clock, folder)
     add_routes(board, app, notices)
     board.memos.warm()
     try:
@@ -46,9 +58,12 @@ async def dashboard(
 
 def add_routes(board: Dashboard, app: web.Application, notices: Notices) -> None:
     """Add all addresses of the dashboard."""
-    for path, handler in _PAGES:
+    for path, handler in pages.PAGES:
         app.router.add_get(path, board.reading(_bound(board, handler)))
+    add_api(board, app)
     app.router.add_get("/assets/{name}", asset)
+    for name, run, back in _DOING:
+        app.router.add_post(f"/do/{name}", board.acting(_doing(board, name, run, back)))
     app.router.add_get("/healthz", _health(board))
     app.router.add_get("/metrics", board.reading(_metrics(board, notices)))
     app.router.add_get("/login", _login_page(board))
@@ -63,6 +78,24 @@ def _bound(
         return await handler(board, request)
 
     return bound
+
+
+def _doing(
+    board: Dashboard, name: str, run: Run, back: Callable[[Mapping[str, Any]], str]
+) -> Callable[[web.Request], Awaitable[web.Response]]:
+    (operation,) = [one for one in operations.OPERATIONS if one.name == name]
+
+    async def doing(request: web.Request) -> web.Response:
+        form = given(request, operation.parameters, await request.post())
+        try:
+            done = await run(board, form)
+        except ArgumentError as error:
+            raise web.HTTPBadRequest(text=str(error)) from error
+        place = back(form)
+        place += ("&" if "?" in place else "?") + urlencode({"done": done.text})
+        return web.Response(status=303, headers=HEADERS | {"Location": place})
+
+    return doing
 
 
 def _health(board: Dashboard) -> Callable[[web.Request], Awaitable[web.Response]]:

@@ -9,7 +9,9 @@ from typing import Any
 
 from newsbot.clock import Clock
 from newsbot.sitehealth import alarms
+from newsbot.web.dashboard.articles import StoryRow, recent_stories
 from newsbot.web.dashboard.overview import Overview, overview
+from newsbot.web.dashboard.sites import SiteRow, all_sites
 from newsbot.web.memo import Memo
 from newsbot.web.readers import Data, Readers
 
@@ -21,10 +23,12 @@ class Memos:
     overview: Memo[Overview]
     articles: Memo[int]
     alarms: Memo[Mapping[str, str]]
+    sites: Memo[list[SiteRow]]
+    stories: Memo[list[StoryRow]]
 
     def all(self) -> list[Memo[Any]]:
         """Each of them."""
-        return [self.overview, self.articles, self.alarms]
+        return [self.overview, self.articles, self.alarms, self.sites, self.stories]
 
     def warm(self) -> None:
         """Begin to compute all, so that the first page need not wait."""
@@ -42,6 +46,8 @@ def make_memos(readers: Readers, clock: Clock) -> Memos:
         overview=Memo(readers, overview, 10.0, clock=clock),
         articles=Memo(readers, _articles, 60.0, clock=clock),
         alarms=Memo(readers, _alarms, 30.0, clock=clock),
+        sites=Memo(readers, all_sites, 60.0, clock=clock),
+        stories=Memo(readers, recent_stories, 120.0, clock=clock),
     )
 
 

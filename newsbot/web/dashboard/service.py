@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from aiohttp import web
@@ -21,7 +22,15 @@ from newsbot.web.readers import Readers
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
-PAGES = (("/", "Overview"),)
+PAGES = (
+    ("/", "Overview"),
+    ("/sources", "Sources"),
+    ("/articles", "Articles"),
+    ("/stories", "Stories"),
+    ("/why", "Why"),
+    ("/monitor", "Monitor"),
+    ("/simulator", "Simulator"),
+)
 CLOSED = (
     "No token is set: start scrapy serve with NEWSBOT_WEB_TOKEN. Without one it answers only reads, on a "
     "loopback address, asked by a loopback name, and without --public-url."
@@ -38,6 +47,8 @@ class Dashboard:
     memos: Memos
     access: Access
     clock: Clock
+    reports: Path
+    """Where the simulator's reports are."""
     environment: Environment = field(default_factory=make_environment)
 
     # --- answers

@@ -7,7 +7,7 @@ document.addEventListener("keydown", (event) => {
   if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.key === "/") {
     event.preventDefault();
-    document.querySelector("main input[type=search], .find input").focus();
+    (document.querySelector("main input[type=search]") || document.querySelector(".find input")).focus();
   } else if (going && places[event.key]) {
     location.assign(places[event.key]);
   }

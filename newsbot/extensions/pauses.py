@@ -1,0 +1,58 @@
+"""Takes over which sites people have paused, and which they let go on, while a crawl runs."""
+
+from __future__ import annotations
+
+import logging
+from contextlib import suppress
+from typing import Any
+
+from scrapy import Spider, signals
+from scrapy.crawler import Crawler
+from scrapy.utils.asyncio import create_looping_call
+
+from newsbot.crawlstate import CrawlState
+from newsbot.errors import DataError
+from newsbot.pauses import paused
+
+logger = logging.getLogger(__name__)
+
+EVERY = 5.0
+"""Seconds."""
+
+
+class Pauses:
+    """Looks every few seconds; while the data are away all stays as it is."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.crawler = crawler
+        self._task: Any = None
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Pauses:
+        """Make the extension."""
+        self = cls(crawler)
+        crawler.signals.connect(self.spider_opened, signal=signals.spider_opened)
+        crawler.signals.connect(self.spider_closed, signal=signals.spider_closed)
+        return self
+
+    def spider_opened(self, spider: Spider) -> None:
+        """Begin to look."""
+        if hasattr(CrawlState.of(self.crawler), "frontier"):  # else the data could not be opened
+            self._task = create_looping_call(self.look)
+            self._task.start(EVERY, now=True)
+
+    def spider_closed(self, spider: Spider) -> None:
+        """Stop."""
+        if self._task is not None and self._task.running:
+            self._task.stop()
+
+    def look(self) -> None:
+        """Take over what people want now."""
+        state = CrawlState.of(self.crawler)
+        with suppress(DataError):  # the outage has told it
+            now = frozenset(paused(state.notes))
+            for domain in sorted(now - state.paused):
+                logger.info("paused site=%s: nothing of it is fetched until somebody lets it go on", domain)
+            for domain in sorted(state.paused - now):
+                logger.info("goes on site=%s", domain)
+            state.paused = now

@@ -1,0 +1,34 @@
+"""Sites that a person has paused: no worker is handed their URLs until they are let go on.
+
+A pause is a note in the storage, so that it holds for all workers and over restarts. What is being fetched
+when it begins is still finished; what waits stays where it is.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from newsbot.storage.notes import Notes
+
+NOTE_KIND: Final = "paused"
+"""Kind of the notes; the key is the domain."""
+
+
+def paused(storage: Notes) -> dict[str, float]:
+    """Return the paused domains, and since when (POSIX seconds)."""
+    return {domain: _since(note.get("at")) for domain, note in storage.notes(NOTE_KIND).items()}
+
+
+def pause(storage: Notes, domain: str, now: float) -> None:
+    """Pause a site; one that is paused stays so."""
+    if domain not in storage.notes(NOTE_KIND):
+        storage.save_note(NOTE_KIND, domain, {"at": now})
+
+
+def go_on(storage: Notes, domain: str) -> bool:
+    """Let a site go on; False if it was not paused."""
+    return storage.forget_note(NOTE_KIND, domain)
+
+
+def _since(value: object) -> float:
+    return float(value) if isinstance(value, int | float) else 0.0

@@ -1,0 +1,126 @@
+"""The HTTP API and its description, both made from :data:`newsbot.web.dashboard.operations.OPERATIONS`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from aiohttp import web
+
+from newsbot import __version__
+from newsbot.errors import ArgumentError
+from newsbot.web.dashboard.operations import OPERATIONS, Operation
+from newsbot.web.dashboard.parameters import Parameter, given
+from newsbot.web.dashboard.rendering import json_answer
+from newsbot.web.dashboard.schema import Schema, plain, schema_of
+from newsbot.web.dashboard.service import Dashboard, Handler
+
+_ERRORS: Mapping[str, str] = {
+    "400": "A parameter is wrong; the error says which.",
+    "401": "The token is missing or wrong.",
+    "403": "No token is set, or we were called by a foreign name.",
+    "404": "There is no such thing.",
+    "503": "The data are away, or this takes too long; try again later.",
+}
+
+
+def add_api(board: Dashboard, app: web.Application) -> None:
+    """Add the addresses below ``/api`` and ``/openapi.json``."""
+    for one in OPERATIONS:
+        door = board.acting if one.method == "POST" else board.reading
+        app.router.add_route(one.method, f"/api{one.path}", door(_handler(board, one)))
+    app.router.add_get("/openapi.json", board.reading(_description))
+
+
+def _handler(board: Dashboard, operation: Operation) -> Handler:
+    async def handler(request: web.Request) -> web.Response:
+        form: Mapping[str, Any] = await request.post() if operation.method == "POST" else {}
+        try:
+            answer = await operation.run(board, given(request, operation.parameters, form))
+        except ArgumentError as error:
+            raise web.HTTPBadRequest(text=str(error)) from error
+        return json_answer(plain(answer))
+
+    return handler
+
+
+async def _description(_request: web.Request) -> web.Response:
+    return json_answer(description())
+
+
+@lru_cache(1)
+def description() -> Schema:
+    """Return the OpenAPI 3.1 document (https://spec.openapis.org/oas/v3.1.0)."""
+    components: dict[str, Schema] = {}
+    paths: dict[str, Schema] = {}
+    for one in OPERATIONS:
+        paths.setdefault(f"/api{one.path}", {})[one.method.lower()] = _operation(one, components)
+    components["Error"] = {
+        "type": "object",
+        "properties": {"error": {"type": "string"}},
+        "required": ["error"],
+        "additionalProperties": False,
+    }
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "newsbot",
+            "version": __version__,
+            "description": "What a news crawl does and has stored. Times are UTC (RFC 3339).",
+        },
+        "security": [{}, {"token": []}],
+        "paths": paths,
+        "components": {
+            "schemas": components,
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+    }
+
+
+def _operation(one: Operation, components: dict[str, Schema]) -> Schema:
+    found: Schema = {
+        "operationId": one.name,
+        "summary": one.text,
+        "parameters": [_parameter(parameter) for parameter in one.parameters if parameter.place != "form"],
+        "responses": {
+            "200": {
+                "description": one.text,
+                "content": {"application/json": {"schema": schema_of(one.returns, components)}},
+            }
+        }
+        | {status: _error(text) for status, text in _ERRORS.items()},
+    }
+    form = [parameter for parameter in one.parameters if parameter.place == "form"]
+    if form:
+        found["security"] = [{"token": []}]
+        found["requestBody"] = {
+            "required": True,
+            "content": {
+                "application/x-www-form-urlencoded": {
+                    "schema": {
+                        "type": "object",
+                        "properties": {one.name: {**one.schema, "description": one.text} for one in form},
+                        "required": [one.name for one in form if one.required],
+                    }
+                }
+            },
+        }
+    return found
+
+
+def _parameter(one: Parameter) -> Schema:
+    return {
+        "name": one.name,
+        "in": one.place,
+        "required": one.required,
+        "description": one.text,
+        "schema": dict(one.schema),
+    }
+
+
+def _error(text: str) -> Schema:
+    return {
+        "description": text,
+        "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}},
+    }

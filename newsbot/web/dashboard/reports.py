@@ -1,0 +1,66 @@
+"""Reports of the simulator: the HTML files in the folder that NEWSBOT_REPORTS names.
+
+They are shown as they are, in a sandbox: no script of theirs runs, and they load nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from newsbot.clock import utc
+
+MAX_REPORTS = 200
+MAX_BYTES = 8 * 2**20
+DEPTH = 2
+"""Folders below the folder that are looked into."""
+CSP = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'"
+
+
+@dataclass(frozen=True, slots=True)
+class ReportRow:
+    """One report."""
+
+    name: str
+    """Its path within the folder."""
+    at: datetime
+    size: int
+
+
+def reports(folder: Path) -> list[ReportRow]:
+    """Return the reports, the newest first; none where there is no such folder."""
+    found = []
+    for path in _files(folder, DEPTH):
+        try:
+            told = path.stat()
+        except OSError:
+            continue
+        if told.st_size <= MAX_BYTES:
+            found.append(ReportRow(path.relative_to(folder).as_posix(), utc(told.st_mtime), told.st_size))
+    return sorted(found, key=lambda one: (one.at, one.name), reverse=True)[:MAX_REPORTS]
+
+
+def report(folder: Path, name: str) -> bytes | None:
+    """Return a report; None if :func:`reports` would not list it: no other file can be asked for."""
+    if name not in {one.name for one in reports(folder)}:
+        return None
+    try:
+        return (folder / name).read_bytes()[:MAX_BYTES]
+    except OSError:
+        return None
+
+
+def _files(folder: Path, depth: int) -> Iterator[Path]:
+    try:
+        places = sorted(folder.iterdir())[: 10 * MAX_REPORTS]
+    except OSError:
+        return
+    for place in places:
+        if place.name.startswith(".") or place.is_symlink():
+            continue
+        if place.is_dir() and depth:
+            yield from _files(place, depth - 1)
+        elif place.suffix == ".html" and place.is_file():
+            yield place

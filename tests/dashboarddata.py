@@ -1,0 +1,137 @@
+"""Data that a dashboard's test looks at: ordinary ones, and such as somebody made who means harm."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime, timedelta
+from typing import Any, cast
+
+from newsbot import backends
+from newsbot.frontier.base import Entry
+from newsbot.items import Article, Kind, PageRecord
+from newsbot.monitoring.keeping import keep_report
+from newsbot.monitoring.report import site_report
+from newsbot.storage.activity import Activity
+from newsbot.storage.base import SiteRecord, SourceRecord, Storage
+from newsbot.storage.checks import PageCheck
+from newsbot.storage.notes import Notes
+from newsbot.storage.results import Position, SearchResult
+from newsbot.urls import canonicalize, fingerprint, host_key
+
+SITE = "news.test"
+EVIL = "\"'><script>document.title='owned'</script><img src=x onerror=document.title='owned'>[b]\u202e"
+"""Breaks out of attributes and texts where it is not escaped."""
+EVIL_URL = "javascript:document.title='owned'"
+
+
+def address(number: int) -> str:
+    """The address of an article."""
+    return f"https://{SITE}/2026/11/20/story-{number}.html"
+
+
+def make_article(number: int, **fields: Any) -> Article:
+    """Return an article of the site; each has a text and a moment of its own."""
+    published = datetime.now(UTC).replace(microsecond=0) - timedelta(hours=number + 1)
+    given = {
+        "url": address(number),
+        "canonical_url": address(number),
+        "source": SITE,
+        "title": f"Bridge number {number} opened",
+        "text": f"The bridge number {number} was opened by the mayor.\nMany people came.",
+        "content_hash": f"hash {number}",
+        "language": "en",
+        "authors": ["Ann Lee"],
+        "published_at": published,
+        "published_precision": "minute",
+        "fetched_at": published + timedelta(minutes=5),
+        "discovered_at": published + timedelta(minutes=4),
+        "extraction": {"title": "json-ld", "text": "rule"},
+        **fields,
+    }
+    return Article(**given)
+
+
+def fill(settings: dict[str, Any], *, evil: bool = False, articles: int = 45) -> None:
+    """Write the data of one site: articles, versions, a story, a page, sources, errors, checks, a search."""
+    storage, frontier = backends.open_storage(settings), backends.open_frontier(settings)
+    bad = EVIL if evil else "plain"
+    try:
+        for number in range(articles):
+            storage.store(
+                make_article(number, title=f"Bridge {number} {bad}") if evil else make_article(number)
+            )
+        storage.store(make_article(0, text=f"Another text.\n{bad}", content_hash="b", title=f"New {bad}"))
+        storage.join_stories([address(1), address(2)])
+        _pages(storage, bad)
+        _books(storage, bad)
+        page = PageRecord(
+            url=address(0),
+            fingerprint=fingerprint(canonicalize(address(0))),
+            host=host_key(address(0)),
+            source=SITE,
+            kind=Kind.ARTICLE,
+            history=[{"at": time.time(), "event": "dropped", "reason": bad}],
+        )
+        storage.save_pages([page])
+        frontier.add([_entry(3), _entry(4)])
+        frontier.lease(f"worker {bad}", 1, horizon=time.time(), ttl=60)
+    finally:
+        frontier.close()
+        storage.close()
+
+
+def _entry(number: int) -> Entry:
+    url = address(number)
+    return Entry(
+        url=url,
+        fingerprint=fingerprint(canonicalize(url)),
+        host=host_key(url),
+        kind=Kind.ARTICLE,
+        data={"source": SITE, "discovered_at": time.time(), "where": "feed", "why": "new"},
+    )
+
+
+def _pages(storage: Storage, bad: str) -> None:
+    now = time.time()
+    checks = [
+        PageCheck(url=address(5), source=SITE, at=now, run=now, status=404, server=bad, found_on=address(0)),
+        PageCheck(url=address(6), source=SITE, at=now, run=now, status=200, hops=((301, EVIL_URL),)),
+    ]
+    cast("Any", storage).save_checks(checks)
+    report = site_report(cast("Any", storage), SITE)
+    keep_report(cast("Notes", storage), report, {"began": now, "ended": now, "reason": "finished"})
+
+
+def _books(storage: Storage, bad: str) -> None:
+    now = time.time()
+    storage.save_sources(
+        [
+            SourceRecord(
+                url=f"https://{SITE}/feed.xml",
+                source=SITE,
+                kind=Kind.FEED,
+                polls=9,
+                failures=3,
+                failing_since=now - 600,
+                last_error=bad,
+                last_poll=now - 60,
+                next_due=now + 60,
+            )
+        ]
+    )
+    counters = {"pages": 60, "article_pages": 45, "articles": 45, "fetched": 70, "errors": 4}
+    storage.count_site(
+        SiteRecord(
+            source=SITE,
+            counters={**counters, f"errors/{bad}": 4},
+            last_article=now,
+            last_error=bad,
+            last_error_at=now,
+        )
+    )
+    cast("Activity", storage).add_activity(now, {SITE: counters})
+    position = Position(start=0, end=3, line=1, before=bad, found="abc", after=bad)
+    result = SearchResult(
+        search=bad, text=bad, url=address(1), source=SITE, looked_at=now, positions=[position], hits=1
+    )
+    cast("Any", storage).save_results([result])

@@ -1,0 +1,198 @@
+"""The API keeps to its own description, refuses what is wrong in one line, and acts only with the token."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import jsonschema
+import pytest
+
+from newsbot import backends
+from newsbot.pauses import paused
+from newsbot.urls import canonicalize, fingerprint
+from newsbot.web.dashboard.api import description
+from newsbot.web.dashboard.operations import OPERATIONS
+from tests.dashboarddata import SITE, address, fill
+from tests.dashboards import TOKEN, Visitor, settings_of, visit
+
+STORY_PLACE = "{story}"
+
+
+def asked() -> dict[str, str]:
+    """A request for each operation that reads."""
+    one = quote(address(1), safe="")
+    return {
+        "overview": "/api/overview",
+        "queue": "/api/queue",
+        "sources": "/api/sources",
+        "source": f"/api/sources/{SITE}",
+        "articles": "/api/articles?q=bridge&since=30d&language=en&sort=time&page=2",
+        "article": f"/api/article?url={one}",
+        "versions": f"/api/article/versions?url={quote(address(0), safe='')}",
+        "stories": "/api/stories",
+        "story": f"/api/stories/{STORY_PLACE}",
+        "why": f"/api/why?url={one}",
+        "monitor": "/api/monitor",
+        "monitor_report": f"/api/monitor/{SITE}",
+        "searches": "/api/searches",
+        "search_results": "/api/searches/results?search=plain",
+    }
+
+
+def answer_schema(name: str) -> dict[str, Any]:
+    document = description()
+    for path in document["paths"].values():
+        for operation in path.values():
+            if operation["operationId"] == name:
+                schema = operation["responses"]["200"]["content"]["application/json"]["schema"]
+                return {**schema, "components": document["components"]}
+    raise AssertionError(name)
+
+
+@pytest.fixture(scope="module")
+def settings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    found = settings_of(tmp_path_factory.mktemp("api"))
+    fill(found)
+    return found
+
+
+def test_every_operation_that_reads_is_asked_below() -> None:
+    assert set(asked()) == {one.name for one in OPERATIONS if one.method == "GET"}
+
+
+def test_answers_are_as_they_are_described(settings: dict[str, Any]) -> None:
+    async def look(visitor: Visitor) -> None:
+        answer, text = await visitor.get("/openapi.json")
+        assert json.loads(text) == description()
+        assert json.loads(text)["openapi"] == "3.1.0"
+        _, text = await visitor.get("/api/stories")
+        story = json.loads(text)[0]["story"]
+        for name, path in asked().items():
+            answer, text = await visitor.get(path.replace(STORY_PLACE, story))
+            assert answer.status == 200, (path, text)
+            found = json.loads(text)
+            assert found, name
+            jsonschema.Draft202012Validator(answer_schema(name)).validate(found)
+
+    visit(settings, look)
+
+
+def test_descriptions_refer_to_nothing_that_is_not_there() -> None:
+    text = json.dumps(description())
+    schemas = description()["components"]["schemas"]
+    named = {part.split('"')[0] for part in text.split('"#/components/schemas/')[1:]}
+    assert named <= set(schemas)
+    for name, schema in schemas.items():
+        jsonschema.Draft202012Validator.check_schema(schema)
+        assert name == "Error" or schema["description"], name
+
+
+def test_pages_of_a_search_hold_each_article_once(settings: dict[str, Any]) -> None:
+    async def look(visitor: Visitor) -> None:
+        seen: list[str] = []
+        for page in (1, 2, 3):
+            _, text = await visitor.get(f"/api/articles?q=&source={SITE}&page={page}")
+            found = json.loads(text)
+            seen += [one["canonical_url"] for one in found["articles"]]
+            assert found["more"] == (page < 3)
+        assert len(seen) == len(set(seen)) == 45
+        _, text = await visitor.get("/api/articles?q=bridge&source=other.test")
+        assert json.loads(text)["articles"] == []
+        _, text = await visitor.get(f"/api/article/versions?url={quote(address(0), safe='')}")
+        first, second = json.loads(text)
+        assert first["changes"] == {}
+        assert second["changes"]["text"]["added"][0] == "Another text."
+
+    visit(settings, look)
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "said"),
+    [
+        ("/api/articles?page=0", 400, "page is a whole number from 1 to 10"),
+        ("/api/articles?page=99999999999999999999", 400, "page is a whole number"),
+        ("/api/articles?since=yesterday", 400, "is no date"),
+        ("/api/articles?sort=best", 400, "sort is one of: rank, time"),
+        ("/api/articles?q=" + "x" * 2001, 400, "q is longer than 2000"),
+        ("/api/article", 400, "url is missing"),
+        ("/api/article?url=nonsense", 400, "is no absolute"),
+        ("/api/article?url=https://news.test/none", 404, "no article is stored"),
+        ("/api/why?url=//x", 400, "is no absolute"),
+        ("/api/sources/none.example", 404, "is no site"),
+        ("/api/stories/none", 404, "no article is in a story"),
+        ("/api/monitor/none.example", 404, "was never monitored"),
+    ],
+)
+def test_what_is_wrong_is_one_line(settings: dict[str, Any], path: str, status: int, said: str) -> None:
+    async def look(visitor: Visitor) -> None:
+        answer, text = await visitor.get(path)
+        assert answer.status == status
+        assert said in json.loads(text)["error"]
+        assert "Traceback" not in text
+
+    visit(settings, look)
+
+
+def test_actions_take_the_token_and_act(tmp_path: Path) -> None:
+    settings = settings_of(tmp_path)
+    bearer = {"Authorization": f"Bearer {TOKEN}"}
+    url = f"https://{SITE}/2026/11/21/by-hand.html"
+
+    async def look(visitor: Visitor) -> None:
+        for path in ("add", "refetch", "pause", "resume"):
+            form = {"url": url, "site": SITE}
+            assert (await visitor.post(f"/api/actions/{path}", form))[0].status == 401
+            wrong = {"Authorization": "Bearer " + "x" * 30}
+            assert (await visitor.post(f"/api/actions/{path}", form, **wrong))[0].status == 401
+        assert paused_sites(settings) == {}
+        _, text = await visitor.post("/api/actions/add", {"url": url, "kind": "article"}, **bearer)
+        assert json.loads(text)["verdict"] == "new"
+        _, text = await visitor.post("/api/actions/refetch", {"url": url}, **bearer)
+        assert json.loads(text)["verdict"] == "known"
+        _, text = await visitor.post("/api/actions/pause", {"site": SITE}, **bearer)
+        assert json.loads(text)["verdict"] == "paused"
+        assert list(paused_sites(settings)) == [SITE]
+        _, text = await visitor.get("/api/sources")
+        assert [one["health"] for one in json.loads(text)] == ["paused"]
+        _, text = await visitor.post("/api/actions/resume", {"site": SITE}, **bearer)
+        assert json.loads(text)["verdict"] == "goes on"
+        for path, form in (("add", {"url": "ftp://x"}), ("add", {}), ("pause", {"site": "none.example"})):
+            answer, text = await visitor.post(f"/api/actions/{path}", form, **bearer)
+            assert answer.status == 400, text
+
+    visit(settings, look, token=TOKEN)
+    assert paused_sites(settings) == {}
+    frontier = backends.open_frontier(settings)
+    key = fingerprint(canonicalize(url))
+    assert frontier.known([key])[key].state == "pending"
+    frontier.close()
+
+
+def paused_sites(settings: dict[str, Any]) -> dict[str, float]:
+    storage: Any = backends.open_storage(settings)
+    try:
+        return paused(storage)
+    finally:
+        storage.close()
+
+
+def test_without_a_token_nothing_acts(tmp_path: Path) -> None:
+    settings = settings_of(tmp_path)
+
+    async def look(visitor: Visitor) -> None:
+        for header in ("", "Bearer", "Bearer ", "Bearer x"):
+            answer, _ = await visitor.post("/api/actions/pause", {"site": SITE}, Authorization=header)
+            assert answer.status == 403
+
+    visit(settings, look)
+    assert paused_sites(settings) == {}
+
+
+def test_each_operation_and_parameter_is_documented() -> None:
+    text = (Path(__file__).resolve().parent.parent / "docs/dashboard.md").read_text(encoding="utf-8")
+    for one in OPERATIONS:
+        (row,) = [line for line in text.splitlines() if line.startswith(f"| `{one.method} /api{one.path}` |")]
+        assert all(f"`{parameter.name}`" in row for parameter in one.parameters), row

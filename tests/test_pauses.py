@@ -1,0 +1,61 @@
+"""A site that a person paused is not fetched, by any worker, until it is let go on."""
+
+from __future__ import annotations
+
+import signal
+import time
+
+from newsbot.pauses import go_on, pause, paused
+from tests.builders import Desk
+from tests.crawls import World, article_html, feed_xml
+from tests.mockserver import MockServer
+
+
+def test_paused_sites_are_passed_over_and_keep_what_waits(desk: Desk) -> None:
+    from newsbot.extensions.pauses import Pauses
+
+    state = desk.state
+    look = Pauses(desk.crawler).look
+    desk.queue("https://news.test/2026/11/18/one.html")
+    assert state.accepting is None
+    pause(state.notes, "news.test", desk.clock())
+    pause(state.notes, "news.test", desk.clock() + 9)
+    look()
+    assert paused(state.notes) == {"news.test": desk.clock()}
+    assert not state.accepts("news.test")
+    assert not state.accepts("www.news.test")
+    assert state.accepts("other.test")
+    lease = state.frontier.lease
+    assert lease("me", 5, horizon=desk.clock(), ttl=60, accept=state.accepting) == []
+    assert state.frontier.outlook(horizon=desk.clock(), accept=state.accepting).pending == 0
+    assert go_on(state.notes, "news.test")
+    assert not go_on(state.notes, "news.test")
+    look()
+    assert len(lease("me", 5, horizon=desk.clock(), ttl=60, accept=state.accepting)) == 1
+
+
+def test_a_running_crawl_rests_and_goes_on(world: World, site: MockServer) -> None:
+    base = "http://news.test"
+    feed, first, second = (
+        f"{base}/{name}" for name in ("feed.xml", "2024/05/03/1.html", "2024/05/03/2.html")
+    )
+    for number, url in enumerate((first, second)):
+        site.page(url, article_html(number))
+    site.page(feed, feed_xml([first, second]), headers={"Content-Type": "text/xml"})
+    world.rule("news.test", f"domain: news.test\nfeeds: [{feed}]\ndelay: 0\n")
+    with world.storage() as storage:
+        pause(storage, "news.test", time.time())
+    done = world.crawl()
+    assert done.code == 0
+    assert world.urls() == []
+    crawl = world.start("-a", "mode=continuous")
+    try:
+        with world.storage() as storage:
+            go_on(storage, "news.test")
+        end = time.monotonic() + 60
+        while world.urls() != [first, second]:
+            assert time.monotonic() < end, world.urls()
+            time.sleep(0.2)
+    finally:
+        crawl.send_signal(signal.SIGINT)
+        crawl.communicate(timeout=60)
