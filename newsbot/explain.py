@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import cast
+from typing import Any, cast
 
 from newsbot.clock import utc
 from newsbot.frontier.base import Entry, Frontier, Known
+from newsbot.frontier.transfer import FrontierTransfer, HostCopy
 from newsbot.items import Article, Link, PageRecord, Where
 from newsbot.lessons import kept, learns
 from newsbot.ranking import Judgement, judge
@@ -18,9 +19,12 @@ from newsbot.rules.match import Match, classify
 from newsbot.rules.schema import Rule
 from newsbot.storage.base import ArticleFilter, Storage
 from newsbot.storage.notes import Notes
+from newsbot.tombstones import tombstone_of
 from newsbot.urls import canonicalize, fingerprint, host_key
 
 MAX_MEMBERS = 20
+MAX_HOSTS = 200_000
+"""Hosts that are looked through for the one of the URL."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +48,10 @@ class Explanation:
     versions: int = 0
     story: Sequence[Article] = ()
     """Other members of the article's story."""
+    removed: tuple[str, dict[str, Any]] | None = None
+    """What keeps it out (the URL or a domain), with the note of its removal."""
+    pace: HostCopy | None = None
+    """How its host is treated."""
 
     @property
     def same_text_as(self) -> str | None:
@@ -68,11 +76,12 @@ def explain(
         rule = rules.get(page.source) or rule
     article = (storage.article(canonical) or storage.article(canonicalize(url))) if storage else None
     link = Link(url=url, where=Where.BODY)
+    host = host_key(url)
     return Explanation(
         url=url,
         canonical_url=canonical,
         fingerprint=key,
-        host=host_key(url),
+        host=host,
         rule=rule,
         has_rule=rules.get(rule.domain) is not None,
         match=classify(rule, canonical),
@@ -85,11 +94,18 @@ def explain(
         article=article,
         versions=len(storage.versions(article.canonical_url)) if storage and article else 0,
         story=_others(storage, article) if storage and article else (),
+        removed=tombstone_of(cast("Notes", storage), key, host) if storage else None,
+        pace=_pace(frontier, host) if frontier else None,
     )
 
 
 def _learned(storage: Storage | None, rule: Rule) -> LearnedRule | None:
     return kept(cast("Notes", storage), rule.domain)[1] if storage and learns(rule) else None
+
+
+def _pace(frontier: Frontier, host: str) -> HostCopy | None:
+    hosts = islice(cast("FrontierTransfer", frontier).copy_hosts(), MAX_HOSTS)
+    return next((one for one in hosts if one.host == host), None)
 
 
 def _others(storage: Storage, article: Article) -> Sequence[Article]:

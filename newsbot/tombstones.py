@@ -79,6 +79,15 @@ def exhume(notes: Notes, what: str) -> bool:
     return any(told)
 
 
+def tombstone_of(notes: Notes, key: bytes, host: str) -> tuple[str, dict[str, Any]] | None:
+    """Return what keeps a URL out (the URL or a domain) with its note, None if nothing does."""
+    for what, note in buried(notes):
+        is_url = "://" in what
+        if (is_url and fingerprint(what) == key) or (not is_url and within(host, frozenset((what,)))):
+            return what, note
+    return None
+
+
 def buried(notes: Notes) -> list[tuple[str, dict[str, Any]]]:
     """Return what is kept out, domains and URLs, the latest first, each with its note."""
     kept = notes.notes(REMOVED).items()

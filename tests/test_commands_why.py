@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import time
+from contextlib import closing
 from pathlib import Path
+from typing import cast
 
 import pytest
 
+from newsbot.backends import open_frontier, open_storage
 from newsbot.frontier.base import Entry
 from newsbot.items import Kind, PageRecord
+from newsbot.storage.notes import Notes
+from newsbot.tombstones import bury
 from newsbot.urls import fingerprint
 from tests.commandline import Place, article
 
@@ -183,3 +188,58 @@ def test_what_is_no_address(place: Place, url: str) -> None:
     assert answer.code == 2
     assert answer.err.startswith(f"scrapy why: '{url}' is no ")
     assert answer.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("backend", ["file", "servers"])
+def test_all_that_is_known_is_told_whatever_keeps_it(
+    backend: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    place = Place(tmp_path)
+    settings: dict[str, str] = {}
+    if backend == "servers":
+        mongo, redis = request.getfixturevalue("mongo_uri"), request.getfixturevalue("redis_server")
+        uri = (
+            mongo.replace("/?", "/newsbot_test_why?")
+            if "/?" in mongo
+            else f"{mongo.rstrip('/')}/newsbot_test_why"
+        )
+        settings = {"MONGO_URI": uri, "REDIS_URL": redis.url}
+    with closing(open_storage({**place.environment, **settings})) as storage:
+        storage.store(article(1, rights={"noai": "meta"}, relation="new", derived_from=COPY))
+        history = [
+            {
+                "at": NOW - 60,
+                "event": "discovered",
+                "where": "feed",
+                "referrer": "https://example.org/rss.xml",
+            },
+            {"at": NOW - 30, "event": "no_page", "cause": "robots", "text": "forbidden by robots.txt"},
+        ]
+        storage.save_pages([page(ARTICLE, history=history, referrers=["https://example.org/"])])
+        storage.save_pages([page(DROPPED, history=[{"at": NOW, "event": "fetched", "status": 200}])])
+        bury(cast("Notes", storage), urls=[ARTICLE], domain=None, at=NOW, reason="letter of 5 May")
+    with closing(open_frontier({**place.environment, **settings})) as frontier:
+        frontier.set_politeness("example.org", delay=7.5, concurrency=1)
+        frontier.back_off("example.org", 900)
+    told = place.run("why", ARTICLE, **settings).out
+    for part in (
+        "found in      feed of https://example.org/rss.xml",
+        f"kept out      {ARTICLE} was taken out on",
+        "letter of 5 May",
+        "scrapy remove --allow",
+        "example.org: 7.5 s between requests, 1 at once",
+        "host rests    until",
+        "robots.txt    forbade it on",
+        "linked from   https://example.org/",
+        "reserved      noai (meta)",
+        "relation      new",
+        f"derived from  {COPY}",
+    ):
+        assert part in told, part
+    document = place.run("why", ARTICLE, "--json", **settings).json
+    assert document["removed"]["reason"] == "letter of 5 May"
+    assert document["host_pace"]["delay"] == 7.5
+    assert document["article"]["rights"] == {"noai": "meta"}
+    other = place.run("why", DROPPED, "--json", **settings).json
+    assert other["removed"] is None
+    assert other["robots"].startswith("allowed it on")

@@ -76,8 +76,12 @@ def lines(story: Explanation, now: float) -> Iterator[str]:
     yield _line(
         "site", f"{story.rule.domain} (rule: {story.rule.file if story.has_rule else 'none, defaults hold'})"
     )
+    yield from _removed_lines(story)
+    if found_in := _found_in(story):
+        yield _line("found in", found_in)
     yield from _judgement_lines(story)
     yield from _frontier_lines(story, now)
+    yield from _host_lines(story, now)
     yield from _page_lines(story.page, now)
     yield from _article_lines(story)
     if story.page is not None and story.page.history:
@@ -95,6 +99,53 @@ def _judgement_lines(story: Explanation) -> Iterator[str]:
         yield _line("rule says", "nothing of this URL")
     verdict = f"fetched as {judgement.kind}" if judgement.accepted else "not fetched"
     yield _line("a link to it", f"is {verdict}: {judgement.reason}, priority {judgement.priority:.2f}")
+
+
+def _removed_lines(story: Explanation) -> Iterator[str]:
+    if story.removed is not None:
+        what, note = story.removed
+        reason = f", {note['reason']}" if note.get("reason") else ""
+        yield _line("kept out", f"{what} was taken out on {iso(utc(note['at']))}{reason}")
+        yield _line("remedy", f"scrapy remove --allow '{what}' lets it be collected again")
+
+
+def _host_lines(story: Explanation, now: float) -> Iterator[str]:
+    pace = story.pace
+    if pace is None:
+        return
+    asked = (
+        ""
+        if pace.delay <= story.rule.delay
+        else f" (its robots.txt or another crawl; rule: {story.rule.delay:g} s)"
+    )
+    yield _line("host", f"{story.host}: {pace.delay:g} s between requests, {pace.concurrency} at once{asked}")
+    if pace.next_turn > now + pace.delay:
+        yield _line("host rests", f"until {_moment(pace.next_turn, now)}")
+
+
+def _robots(page: PageRecord) -> str | None:
+    """Return what robots.txt said of the page the last time that it was asked for."""
+    for event in reversed(page.history):
+        cause = str(event.get("cause", ""))
+        if event.get("event") == "no_page" and cause.startswith("robots"):
+            said = (
+                "forbade it" if cause == "robots" else f"could not be had ({cause.removeprefix('robots_')})"
+            )
+            return f"{said} on {iso(utc(event.get('at') or 0))}"
+        if event.get("event") == "fetched":
+            return f"allowed it on {iso(utc(event.get('at') or 0))}"
+    return None
+
+
+def _found_in(story: Explanation) -> str | None:
+    """Return where the URL was found first, as far as it is still known."""
+    told: Mapping[str, Any] = story.entry.data if story.entry is not None else {}
+    if story.page is not None:
+        events = [event for event in story.page.history if event.get("event") == "discovered"]
+        told = events[0] if events else told
+    if not told.get("where"):
+        return None
+    return f"{told['where']}" + (f" of {told['referrer']}" if told.get("referrer") else "")
 
 
 def _frontier_lines(story: Explanation, now: float) -> Iterator[str]:
@@ -122,6 +173,8 @@ def _page_lines(page: PageRecord | None, now: float) -> Iterator[str]:
         return
     status = "" if page.http_status is None else f", HTTP {page.http_status}"
     yield _line("page", f"{page.kind}, {page.state}{status}")
+    if robots := _robots(page):
+        yield _line("robots.txt", robots)
     yield _line("first seen", _moment(page.first_seen, now))
     if page.last_fetched is not None:
         counts = f"{page.checks} times, changed {page.changes}, failed {page.failures} in a row"
@@ -145,8 +198,15 @@ def _article_lines(story: Explanation) -> Iterator[str]:
         yield _line("article", f"same text as {story.same_text_as}")
     yield _line("article", f"{article.title} (version {article.version} of {story.versions})")
     yield _line("published", f"{iso(article.published_at) or '-'} (by {article.published_source or '-'})")
+    if article.relation:
+        likeness = "" if article.similarity is None else f", {article.similarity:.0%} like the nearest"
+        yield _line("relation", f"{article.relation}{likeness}")
     if article.duplicate_of:
         yield _line("near copy of", article.duplicate_of)
+    if article.derived_from:
+        yield _line("derived from", article.derived_from)
+    for signal, place in article.rights.items():
+        yield _line("reserved", f"{signal} ({place})")
     for member in story.story:
         yield _line("same story", f"{member.url} ({member.source})")
 
@@ -209,6 +269,10 @@ def document(story: Explanation) -> dict[str, Any]:
             "priority": story.judgement.priority,
             "reason": story.judgement.reason,
         },
+        "removed": _removed_document(story),
+        "found_in": _found_in(story),
+        "host_pace": _pace_document(story),
+        "robots": _robots(story.page) if story.page else None,
         "queue": _queue_document(story),
         "page": _page_document(story.page),
         "article": None if story.article is None else _article_document(story.article),
@@ -216,6 +280,20 @@ def document(story: Explanation) -> dict[str, Any]:
         "same_text_as": story.same_text_as,
         "story": [_article_document(member) for member in story.story],
     }
+
+
+def _removed_document(story: Explanation) -> dict[str, Any] | None:
+    if story.removed is None:
+        return None
+    what, note = story.removed
+    return {"what": what, "at": _iso(note["at"]), "reason": note.get("reason")}
+
+
+def _pace_document(story: Explanation) -> dict[str, Any] | None:
+    if story.pace is None:
+        return None
+    pace = story.pace
+    return {"delay": pace.delay, "concurrency": pace.concurrency, "next_turn": _iso(pace.next_turn)}
 
 
 def _queue_document(story: Explanation) -> dict[str, Any] | None:
@@ -245,7 +323,20 @@ def _page_document(page: PageRecord | None) -> dict[str, Any] | None:
 
 
 def _article_document(article: Article) -> dict[str, Any]:
-    kept = ("url", "canonical_url", "source", "title", "published_at", "version", "story", "duplicate_of")
+    kept = (
+        "url",
+        "canonical_url",
+        "source",
+        "title",
+        "published_at",
+        "version",
+        "story",
+        "duplicate_of",
+        "relation",
+        "similarity",
+        "derived_from",
+        "rights",
+    )
     return {name: value for name, value in article.as_row().items() if name in kept}
 
 
