@@ -1,7 +1,8 @@
 """Learn which pieces of a page belong to its article, and say how well that holds for other publishers.
 
-Reads the sets of :mod:`benchmarks.extraction` that have whole texts. Publishers are split in folds; the
-trees that read a fold have never seen its publishers. Then trees are learned from all pages and written
+Reads the sets of :mod:`benchmarks.extraction` that have whole texts, and the one that has snippets: they say
+little of each page, but of many publishers. Publishers are split in folds; the trees that read a fold have
+never seen its publishers. Then trees are learned from all pages and written
 to ``newsbot/extraction/forest.json``. Needs ``benchmarks/requirements.txt``.
 
     python -m benchmarks.learning [FOLDER] [--write] [--folds 5] [--keep DIR]
@@ -30,9 +31,10 @@ from newsbot.extraction.learned import clues
 from newsbot.extraction.page import Page
 from newsbot.extraction.parse import parse_html
 from newsbot.extraction.pieces import cut
+from newsbot.extraction.strings import squash
 from newsbot.extraction.text import known_of
 
-SETS = ("fundus", "aeb", "fundeval", "daniel-ru")
+SETS = ("fundus", "aeb", "fundeval", "daniel-ru", "traf")
 TARGET = Path(__file__).parent.parent / "newsbot" / "extraction" / "forest.json"
 TREES = {
     "max_iter": 100,
@@ -44,6 +46,8 @@ TREES = {
     "random_state": 0,
 }
 """Chosen by the mean over folds of publishers left out."""
+SNIPPET = 0.02
+"""Weight of a piece that a snippet speaks of, likewise chosen; the words of an article together weigh 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +92,7 @@ def _folds(samples: list[Sample], count: int, folder: Path) -> None:
     for number in range(count):
         trees = learn([s for s in samples if folds[s.publisher] != number])
         (folder / f"forest-{number}.json").write_text(as_json(trees, samples[0].names), encoding="utf-8")
-        left_out = [s for s in samples if folds[s.publisher] == number]
+        left_out = [s for s in samples if folds[s.publisher] == number and s.weights.any()]
         right = [
             float(np.average((trees.decision_function(s.rows) > 0) == s.belongs, weights=s.weights))
             for s in left_out
@@ -97,9 +101,9 @@ def _folds(samples: list[Sample], count: int, folder: Path) -> None:
 
 
 def read(definitions: ModuleType, page: dict[str, Any], *, strict: bool) -> Sample | None:
-    """Return a page with what its gold text says of each piece; None for a page without."""
+    """Return a page with what its gold text or snippets say of each piece; None for a page without."""
     gold = page["gold"]
-    if "text" not in gold:
+    if "text" not in gold and "inc" not in gold:
         return None
     try:
         tree = parse_html(page["read"]())
@@ -115,10 +119,14 @@ def read(definitions: ModuleType, page: dict[str, Any], *, strict: bool) -> Samp
         return None
     names = tuple(columns)
     rows = np.stack([columns[name] for name in names], axis=1)
-    labels = _Labels(definitions, gold, strict=strict)
-    said = [labels.of(piece.text) for piece, chosen in zip(pieces, is_open, strict=True) if chosen]
-    belongs = np.array([answer for answer, _ in said], np.int8)
-    weights = _balanced(np.array([weight for _, weight in said], float), belongs, labels.size)
+    texts = [piece.text for piece, chosen in zip(pieces, is_open, strict=True) if chosen]
+    if "text" in gold:
+        labels = _Labels(definitions, gold, strict=strict)
+        said = [labels.of(text) for text in texts]
+        belongs = np.array([answer for answer, _ in said], np.int8)
+        weights = _balanced(np.array([weight for _, weight in said], float), belongs, labels.size)
+    else:
+        belongs, weights = _by_snippets(texts, gold)
     return Sample(definitions.publisher(page), names, rows, belongs, weights)
 
 
@@ -149,6 +157,14 @@ class _Labels:
         return belongs, len(words)
 
 
+def _by_snippets(texts: list[str], gold: dict[str, Any]) -> tuple[NDArray[np.int8], NDArray[np.float64]]:
+    """Say of pieces that hold a snippet whether it is one of the article; all others weigh nothing."""
+    wanted, unwanted = ([line for line in map(squash, gold.get(name, ())) if line] for name in ("inc", "exc"))
+    said = [(any(line in text for line in wanted), any(line in text for line in unwanted)) for text in texts]
+    belongs = np.array([inside for inside, _ in said], np.int8)
+    return belongs, np.array([SNIPPET * (inside != outside) for inside, outside in said], float)
+
+
 def _balanced(words: NDArray[np.float64], belongs: NDArray[np.int8], size: int) -> NDArray[np.float64]:
     """Weights as the measure counts words, by page; no page's boilerplate may weigh over two articles."""
     weights = words / max(size, 60)
@@ -166,8 +182,10 @@ def learn(samples: list[Sample]) -> Any:
     weights = np.concatenate([sample.weights for sample in samples])
     rows = np.concatenate([sample.rows for sample in samples])
     belongs = np.concatenate([sample.belongs for sample in samples])
+    counted = weights > 0
+    weights = weights[counted]
     trees = HistGradientBoostingClassifier(**TREES)
-    return trees.fit(rows, belongs, sample_weight=weights / weights.mean())
+    return trees.fit(rows[counted], belongs[counted], sample_weight=weights / weights.mean())
 
 
 def as_json(trees: Any, names: tuple[str, ...]) -> str:

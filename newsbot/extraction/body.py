@@ -35,7 +35,7 @@ SAME = 0.9
 """What two texts have in common (Dice's coefficient over pairs of words) if no second look is needed."""
 AGREED = 0.75
 """… so much that a text needs no vote."""
-FOREIGN = -2.0
+FOREIGN = -1.0
 """What is judged below (log odds) goes out of a text that is agreed on."""
 _LEAST_SHARE = 0.5
 """A text that wins by votes but is so much shorter than the first one loses."""
@@ -73,9 +73,7 @@ def generic_body(
     size = _size(lean)
     if size > MAX_ELEMENTS:
         return clean(densest(lean)), "density"
-    quick = _trafilatura(lean, fast=True)
-    if _length(quick) < _HARDLY_ANY:  # its few words would mislead the trees
-        quick = []
+    quick = _quick(lean)
     judged = judge(whole, known, join(quick))
     quick, learned = clean(quick), clean(judged.blocks())
     if quick and (_share_lines(quick, learned) >= SAME or agreement(quick, learned) >= SAME):
@@ -105,7 +103,12 @@ def _vote(
 
 def first_text(lean: HtmlElement) -> str:
     """Return the text that the learned trees are shown; ``lean`` is from :func:`lean_copy`."""
-    return join(_trafilatura(lean, fast=True))
+    return join(_quick(lean))
+
+
+def _quick(lean: HtmlElement) -> list[Block]:
+    blocks = _trafilatura(lean, fast=True)
+    return blocks if _length(blocks) >= _HARDLY_ANY else []  # a few words would mislead the trees
 
 
 def lean_copy(tree: HtmlElement, removed: Collection[etree._Element]) -> HtmlElement:
