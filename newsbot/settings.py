@@ -19,6 +19,9 @@ REDIS_URL = os.environ.get("REDIS_URL", "")
 MONGO_URI = os.environ.get("MONGO_URI", "")
 NEWSBOT_WARC_DIR = os.environ.get("NEWSBOT_WARC_DIR", "")
 NEWSBOT_WARC_SIZE = 10**9
+NEWSBOT_KEEP_RAW = os.environ.get("NEWSBOT_KEEP_RAW", "")
+NEWSBOT_KEEP_VERSIONS = os.environ.get("NEWSBOT_KEEP_VERSIONS", "")
+NEWSBOT_KEEP_PAGES = os.environ.get("NEWSBOT_KEEP_PAGES", "")
 
 # --- who we are
 NEWSBOT_CONTACT = os.environ.get("NEWSBOT_CONTACT", "")

@@ -36,6 +36,7 @@ from newsbot.storage.mongo import (
     polls,
     removal,
     results,
+    retention,
     search,
     sources,
     store,
@@ -320,6 +321,27 @@ class MongoStorage:
         """See :meth:`newsbot.storage.removal.Removal.forget_site`."""
         with self._readable() as database:
             removal.forget_site(database, source)
+
+    # --- letting go of what is old
+    def old_versions(self, before: datetime) -> int:
+        """See :meth:`newsbot.storage.retention.Retention.old_versions`."""
+        with self._readable() as database:
+            return retention.old_versions(database, before)
+
+    def drop_versions(self, before: datetime, limit: int) -> int:
+        """See :meth:`newsbot.storage.retention.Retention.drop_versions`."""
+        with self._readable() as database:
+            return retention.drop_versions(database, before, limit)
+
+    def old_pages(self, before: float) -> int:
+        """See :meth:`newsbot.storage.retention.Retention.old_pages`."""
+        with self._readable() as database:
+            return retention.old_pages(database, before)
+
+    def slim_pages(self, before: float, limit: int) -> int:
+        """See :meth:`newsbot.storage.retention.Retention.slim_pages`."""
+        with self._readable() as database:
+            return retention.slim_pages(database, before, limit)
 
     # --- copies
     def count_copies(self) -> dict[str, int]:

@@ -39,6 +39,7 @@ from newsbot.storage.sqlite import (
     polls,
     removal,
     results,
+    retention,
     search,
     sources,
     store,
@@ -303,6 +304,27 @@ class SqliteStorage:
         """See :meth:`newsbot.storage.removal.Removal.forget_site`."""
         with self._writing() as database:
             removal.forget_site(database, source)
+
+    # --- letting go of what is old
+    def old_versions(self, before: datetime) -> int:
+        """See :meth:`newsbot.storage.retention.Retention.old_versions`."""
+        with self._reading() as database:
+            return retention.old_versions(database, before)
+
+    def drop_versions(self, before: datetime, limit: int) -> int:
+        """See :meth:`newsbot.storage.retention.Retention.drop_versions`."""
+        with self._writing() as database:
+            return retention.drop_versions(database, before, limit)
+
+    def old_pages(self, before: float) -> int:
+        """See :meth:`newsbot.storage.retention.Retention.old_pages`."""
+        with self._reading() as database:
+            return retention.old_pages(database, before)
+
+    def slim_pages(self, before: float, limit: int) -> int:
+        """See :meth:`newsbot.storage.retention.Retention.slim_pages`."""
+        with self._writing() as database:
+            return retention.slim_pages(database, before, limit)
 
     # --- copies
     def count_copies(self) -> dict[str, int]:
