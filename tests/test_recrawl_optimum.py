@@ -7,6 +7,8 @@ from types import MappingProxyType
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from newsbot.items import Kind, PageRecord
 from newsbot.pageprices import ANEW_AFTER, PagePrices
@@ -99,7 +101,30 @@ def test_pages_rest_by_their_rate_between_the_floor_and_thirty_days() -> None:
     assert Optimum(1e9, 1 / DAY).interval(known, page, RULE, NOW) == HOUR
     assert Optimum(number, 1 / DAY).interval(record(checks=1), page, RULE, NOW) == DAY
     still = record(first_seen=NOW - 20 * DAY, checks=21)
-    assert Optimum(number, 1 / DAY).interval(still, same, RULE, NOW) == LONGEST_REST
+    supposed = 0.5 / (21 * DAY)
+    expected = 1 / (number * math.sqrt(supposed) - supposed)
+    assert Optimum(number, 1 / DAY).interval(still, same, RULE, NOW) == pytest.approx(expected)
+
+
+@given(
+    rates=st.lists(st.floats(1e-9, 1e-3), min_size=1, max_size=30),
+    visits=st.floats(0.01, 20.0),
+    ages=st.lists(st.floats(0.01, 3000.0), min_size=2, max_size=8),
+)
+def test_a_page_without_a_change_is_neither_forgotten_nor_asked_ever_more(
+    rates: list[float], visits: float, ages: list[float]
+) -> None:
+    each = visits / DAY
+    policy = Optimum(number_for(rates, each), each)
+    same = Outcome(kind=Kind.OTHER, status=304, not_modified=True, is_article=False)
+    rule = Rule(domain="example.com")
+    rests = [
+        policy.interval(record(first_seen=NOW - age * DAY, checks=2), same, rule, NOW) for age in sorted(ages)
+    ]
+    assert rests == sorted(rests), "the longer it is known to stand still, the longer it rests"
+    assert rests[-1] <= LONGEST_REST
+    first = policy.interval(record(first_seen=NOW - 60.0, checks=2), same, rule, NOW)
+    assert first <= min(LONGEST_REST, 1.2 / each), "after two looks it is visited as the average page is"
 
 
 def test_the_number_of_a_site_comes_from_its_pages_and_is_kept_for_an_hour(tmp_path) -> None:
@@ -113,7 +138,7 @@ def test_the_number_of_a_site_comes_from_its_pages_and_is_kept_for_an_hour(tmp_p
     clock = [NOW]
     prices = PagePrices(0.5, lambda: clock[0])
     policy = prices.policy(storage, "example.com", Kind.OTHER)
-    rates = [rate for page in pages if (rate := rough_rate(page)) is not None]
+    rates = [rate for page in pages if (rate := rough_rate(page, 0.5 / DAY)) is not None]
     assert len(rates) == 9
     page = Outcome(kind=Kind.OTHER, status=200, changed=True, is_article=False)
     expected = Optimum(number_for(rates, 0.5 / DAY), 0.5 / DAY).interval(pages[4], page, RULE, NOW)

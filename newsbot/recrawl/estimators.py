@@ -67,11 +67,26 @@ def observations(record: PageRecord, now: float, changed: bool | None) -> list[t
     return found
 
 
-def rough_rate(record: PageRecord) -> float | None:
-    """Return the rate by the record's counters alone; None if the page was not looked at twice."""
+def unchanged_rate(seconds: float, visits_each: float) -> float:
+    """Return the rate to suppose of a page that was looked at for so long and never had changed.
+
+    Half a change (as Jeffreys' prior has it) in that time and the time between two visits of an average page:
+    what was seen unchanged twice may yet change, what stood still for a year hardly will.
+    """
+    return 0.5 / (max(0.0, seconds) + 1 / visits_each)
+
+
+def rough_rate(record: PageRecord, visits_each: float) -> float | None:
+    """Return the rate by the record's counters alone; None if the page was not looked at twice.
+
+    ``visits_each``: of an average page in a second, for :func:`unchanged_rate`.
+    """
     count = record.checks - 1
     if count < 1 or record.last_fetched is None or not 0 < record.first_seen < record.last_fetched:
         return None
     changes = min(record.changes, count)
-    distance = (record.last_fetched - record.first_seen) / count
+    span = record.last_fetched - record.first_seen
+    if changes <= 0:
+        return unchanged_rate(span, visits_each)
+    distance = span / count
     return math.log((count + 0.5) / (count - changes + 0.5)) / distance

@@ -12,7 +12,7 @@ import math
 from collections.abc import Sequence
 
 from newsbot.items import PageRecord
-from newsbot.recrawl.estimators import change_rate, observations
+from newsbot.recrawl.estimators import change_rate, observations, unchanged_rate
 from newsbot.recrawl.pages import LONGEST_REST, seen_change
 from newsbot.recrawl.policy import Outcome
 from newsbot.rules.schema import Rule
@@ -41,8 +41,8 @@ def number_for(rates: Sequence[float], visits_each: float) -> float:
 class Optimum:
     """:class:`newsbot.recrawl.policy.Policy` by the closed form; ``number`` in the root of changes a second.
 
-    A page of which nothing is known is visited as the average is; one that never changed, or changes too
-    often, after :data:`newsbot.recrawl.pages.LONGEST_REST`.
+    A page of which nothing is known is visited as the average is; one that never changed ever more seldom;
+    one that changes too often to be known after :data:`newsbot.recrawl.pages.LONGEST_REST`, which bounds all.
     """
 
     def __init__(self, number: float, visits_each: float) -> None:
@@ -57,6 +57,6 @@ class Optimum:
         seen = [] if record is None else observations(record, now, seen_change(outcome, record))
         if not seen or self._number <= 0:
             return 1 / self._visits_each
-        rate = change_rate(seen)
+        rate = change_rate(seen) or unchanged_rate(sum(gap for gap, _ in seen), self._visits_each)
         visits = self._number * math.sqrt(rate) - rate
         return 1 / visits if visits > 0 else LONGEST_REST

@@ -63,7 +63,8 @@ class Optimal(Pages):
 
     def spend(self, requests: float, hours: float) -> None:  # noqa: ARG002  (the number keeps the budget)
         """Find the number anew."""
-        rates = [rate for record in self._records if (rate := rough_rate(record)) is not None]
+        each = self._visits_each
+        rates = [rate for record in self._records if (rate := rough_rate(record, each)) is not None]
         if rates:
             self.policy = Optimum(number_for(rates, self._visits_each), self._visits_each)
 
