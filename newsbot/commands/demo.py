@@ -19,6 +19,8 @@ from newsbot.cli import FAULT, Action, Argument, Call, NewsbotCommand, positive
 from newsbot.clock import from_iso
 from newsbot.demo.check import COLUMNS, Report, compare
 from newsbot.demo.figures import Figures, count_log
+from newsbot.demo.judgement import COLUMNS as RESEMBLING
+from newsbot.demo.judgement import Judged, judge, rows
 from newsbot.demo.plan import MAX_ARTICLES, MIN_ARTICLES
 from newsbot.demo.server import DEFAULT_ARTICLES, DemoServer, this_hour
 from newsbot.errors import ArgumentError, DataUnavailable
@@ -46,11 +48,12 @@ def demo(call: Call) -> int:
         storage = open_storage({"NEWSBOT_DATA": str(folder)})
         try:
             report = compare(storage.iter_articles(), server.manifest)
+            judged = judge(storage.iter_articles(), server.manifest)
         finally:
             storage.close()
         figures = count_log(server.log, server.manifest)
         good = code == 0 and report.ok and not figures.forbidden
-        _tell(call, folder, report, figures, code=code, seconds=seconds, good=good)
+        _tell(call, folder, (report, judged), figures, code=code, seconds=seconds, good=good)
         if options.keep_serving:
             _keep_serving(call, server)
     return 0 if good else FAULT
@@ -106,10 +109,19 @@ def _crawl(server: DemoServer, folder: Path, *, as_json: bool) -> int:
 
 
 def _tell(
-    call: Call, folder: Path, report: Report, figures: Figures, *, code: int, seconds: float, good: bool
+    call: Call,
+    folder: Path,
+    found: tuple[Report, list[Judged]],
+    figures: Figures,
+    *,
+    code: int,
+    seconds: float,
+    good: bool,
 ) -> None:
+    report, judged = found
     if call.json:
-        call.document(_as_document(folder, report, figures, code=code, seconds=seconds, good=good))
+        document = _as_document(folder, report, figures, code=code, seconds=seconds, good=good)
+        call.document({**document, "resemblance": [asdict(one) for one in judged]})
         return
     call.text()
     numbers = [Column(title, "right") for title in COLUMNS[1:]]
@@ -121,6 +133,8 @@ def _tell(
         if len(report.faults) > SHOWN_FAULTS:
             call.text(f"… and {len(report.faults) - SHOWN_FAULTS} more (--json shows all)")
         call.text()
+    call.table([Column(RESEMBLING[0]), *(Column(title, "right") for title in RESEMBLING[1:])], rows(judged))
+    call.text()
     kinds = [(kind or "other", count) for kind, count in figures.by_kind.most_common()]
     call.table([Column("seen by the server"), Column("requests", "right")], kinds)
     call.text()

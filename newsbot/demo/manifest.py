@@ -44,6 +44,8 @@ class Manifest:
     """Canonical addresses of articles that tell one story in nearly the same words."""
     reprints: list[list[str]]
     """Canonical addresses, on different hosts, with the very same text."""
+    templates: list[list[str]]
+    """Canonical addresses of reports with the same words and other numbers: different news."""
     forbidden: list[str]
     """Articles that robots.txt disallows."""
     homes: list[str]
@@ -64,6 +66,7 @@ def make_manifest(plan: Plan) -> Manifest:
         copies=[article.addresses for article in articles if len(article.addresses) > 1],
         near=[[same[0].url for same in group] for group in groups if len(group) > 1],
         reprints=[[paper.url for paper in same] for group in groups for same in group if len(same) > 1],
+        templates=[[paper.url for paper in group] for group in plan.templates()],
         forbidden=[paper.url for paper in plan.forbidden],
         homes=[f"{host.base}/" for host in HOSTS],
     )

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from newsbot.demo.bulletins import bulletin
 from newsbot.demo.hosts import ARCHIVE, COURIER, GAZETA, HERALD, HOSTS, NOVOSTI, WIRE, Host
 from newsbot.demo.lexicon import load_language
 from newsbot.demo.prose import Story, Writer
@@ -53,6 +54,8 @@ class Paper:
     fault: str = ""
     family: int | None = None
     """Number of the first article that told this story, for those that were printed again."""
+    template: str = ""
+    """Which reports it is one of: those have the same words and other numbers."""
     copies: tuple[str, ...] = ()
     """Other paths of this host that hold the same text."""
 
@@ -90,11 +93,19 @@ class Plan:
                 groups[paper.family].append(paper)
         return [group for group in groups.values() if len(group) > 1]
 
+    def templates(self) -> list[list[Paper]]:
+        """Reports made from one template."""
+        groups: defaultdict[str, list[Paper]] = defaultdict(list)
+        for paper in self.papers:
+            groups[paper.template].append(paper)
+        return [group for template, group in groups.items() if template]
+
 
 @dataclass(frozen=True, slots=True)
 class _Draft:
     story: Story
     family: int | None = None
+    template: str = ""
 
 
 def make_plan(articles: int = 300, *, seed: int = 1, now: datetime) -> Plan:
@@ -136,7 +147,13 @@ class _Planner:
                 yield replace(draft, story=story)
                 made += 1
         twice = max(1, count // 20) if host in (GAZETA, COURIER) else 0
-        for index in range(count - made - twice):
+        reports = max(2, count // 15) if host in (GAZETA, HERALD) else 0
+        for index in range(reports):
+            writer = self._writer(host.languages[0])
+            topic, author = writer.language.topics[0], writer.language.people[0][0]
+            report = bulletin(writer.language.code, topic, author, index + 1, self.plan.seed)
+            yield _Draft(report, template=host.name)
+        for index in range(count - made - twice - reports):
             family = self._next_number()
             story = self._writer(host.languages[index % len(host.languages)]).story()
             yield _Draft(story, family)
@@ -162,6 +179,7 @@ class _Planner:
                     ways=_ways(host, index, len(drafts)),
                     fault=_fault(host, index),
                     family=draft.family,
+                    template=draft.template,
                 )
             )
         self._add_copies(host)

@@ -136,19 +136,21 @@ end)
 
 -- Whoever shares passages; records are read of candidates only.
 local shares = {}
+
+local function count(number, nth)
+  if nth >= most then
+    return false
+  end
+  shares[number] = (shares[number] or 0) + 1
+  return true
+end
 for place = 1, last - 1 do
-  look(place, function(number, nth)
-    if nth >= most then
-      return false
-    end
-    shares[number] = (shares[number] or 0) + 1
-    return true
-  end)
+  look(place, count)
 end
 
 local candidates, gone = {}, false
-for number, count in pairs(shares) do
-  if count >= shared then
+for number, times in pairs(shares) do
+  if times >= shared then
     local text = record_of(number)
     if text == '' then
       gone = true

@@ -1,0 +1,82 @@
+"""How the demo compares stories with its plan, and that its plan has something of each sort."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from newsbot.dedup.decision import SAME_STORY, different_news, numbers_in
+from newsbot.dedup.minhash import exact, shingle_hashes
+from newsbot.demo.judgement import COLUMNS, judge, rows
+from newsbot.demo.manifest import Manifest, make_manifest
+from newsbot.demo.plan import Plan, make_plan
+from newsbot.items import Article
+from tests.test_demo_check import as_article
+
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+OTHERS, HOME, TEMPLATE, ELSE = range(4)
+
+
+@pytest.fixture(scope="module")
+def plan() -> Plan:
+    return make_plan(300, now=NOW)
+
+
+@pytest.fixture(scope="module")
+def manifest(plan: Plan) -> Manifest:
+    return make_manifest(plan)
+
+
+@pytest.fixture
+def stored(plan: Plan) -> list[Article]:
+    """What a faultless crawl stores, each story under its name."""
+    articles = []
+    for paper in plan.papers:
+        articles.append(as_article(paper))
+        articles[-1].story = paper.url if paper.family is None else f"family {paper.family}"
+    return articles
+
+
+def test_reports_of_a_template_would_be_one_story_but_for_their_numbers(plan: Plan) -> None:
+    groups = plan.templates()
+    assert [len(group) for group in groups] == [3, 3]
+    for group in groups:
+        one, other = (paper.story.text for paper in group[:2])
+        assert exact(shingle_hashes(one), shingle_hashes(other))[0] > SAME_STORY
+        assert different_news(numbers_in(one), numbers_in(other))
+        assert len({paragraph for paper in group for paragraph in paper.story.paragraphs}) == 4 * len(group)
+
+
+def test_a_faultless_crawl_has_nothing_wrong(stored: list[Article], manifest: Manifest) -> None:
+    judged = judge(stored, manifest)
+    assert [one.wrong for one in judged] == [0, 0, 0, 0]
+    assert all(one.pairs == one.joined > 0 for one in judged[:TEMPLATE])
+    assert (judged[TEMPLATE].pairs, judged[TEMPLATE].joined, judged[ELSE].pairs) == (6, 0, 0)
+    assert [len(row) for row in rows(judged)] == [len(COLUMNS)] * 4
+
+
+def test_what_stays_alone_or_is_mixed_up_is_counted(
+    plan: Plan, stored: list[Article], manifest: Manifest
+) -> None:
+    right = judge(stored, manifest)
+    (family, *_) = plan.families()
+    torn = next(one for one in stored if one.canonical_url == family[0].url)
+    torn.story = "alone"
+    judged = judge(stored, manifest)
+    assert judged[OTHERS].wrong + judged[HOME].wrong == len(family) - 1
+    torn.story = f"family {family[0].family}"
+    for one in stored:
+        if one.canonical_url in (paper.url for paper in plan.templates()[0]):
+            one.story = "weather"
+    judged = judge(stored, manifest)
+    assert (judged[TEMPLATE].joined, judged[TEMPLATE].wrong) == (3, 3)
+    for one in stored:
+        one.story = "all"
+    judged = judge(stored, manifest)
+    assert [one.pairs for one in judged[:ELSE]] == [one.pairs for one in right[:ELSE]]
+    assert judged[ELSE].wrong == judged[ELSE].pairs > 40_000
+
+
+def test_what_was_not_stored_is_no_pair(stored: list[Article], manifest: Manifest) -> None:
+    assert [one.pairs for one in judge(stored[:1], manifest)] == [0, 0, 0, 0]
