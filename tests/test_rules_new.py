@@ -67,8 +67,14 @@ def test_a_rule_is_made_from_the_live_site_with_a_page_to_test_it_by(place: Plac
 def test_a_site_without_articles_is_told_and_nothing_is_written(place: Place) -> None:
     answer = place.run("rules", "new", "nowhere.demo.example")
     assert answer.code == 1
-    assert "no article was found" in answer.err.splitlines()[-1]
+    assert "no article was found (last fault: " in answer.err.splitlines()[-1]
     assert not (place.rules / "nowhere.demo.example.yaml").exists()
+
+
+def test_no_folder_of_saved_pages_is_told_with_the_remedy(tmp_path: Path) -> None:
+    answer = Place(tmp_path).run("rules", "test", "--fixtures", str(tmp_path / "none"))
+    assert (answer.code, len(answer.err.splitlines())) == (2, 1)
+    assert "there are no saved pages; scrapy rules new DOMAIN makes one" in answer.err
 
 
 @pytest.mark.parametrize("broken", ["meta.json", "expected.json"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -10,7 +12,7 @@ import pytest
 from newsbot.sitehealth import ENOUGH, NOTE_KIND, WINDOW, Pages, SiteHealth, alarms, pages_from
 from newsbot.storage.sqlite import SqliteStorage
 from tests.commandline import Place
-from tests.crawls import World, article_html, feed_xml
+from tests.crawls import ROOT, World, article_html, feed_xml
 from tests.mockserver import MockServer
 
 
@@ -103,3 +105,27 @@ def test_a_crawl_notes_what_its_pages_were(world: World, site: MockServer) -> No
     assert sorted(lately)[:1] == [""]
     assert "http_404" in lately
     assert len(lately) == 3
+
+
+def test_a_site_whose_layout_broke_is_flagged_in_sources(world: World, site: MockServer) -> None:
+    host, xml = "http://news.test", {"Content-Type": "application/rss+xml"}
+    world.rule("_defaults", "delay: 0\nconcurrency: 8\ninterval: {feed: 0, article: 30d}\n")
+    world.rule("news.test", f"domain: news.test\nfeeds: {host}/rss\n")
+    wall = "<html><body><h1>Subscribe to read on</h1><p>From 3.99 a month.</p></body></html>"
+    for first, page in ((0, None), (100, wall)):
+        urls = [f"{host}/story/{first + n}" for n in range(ENOUGH + WINDOW)]
+        for n, url in enumerate(urls):
+            site.page(url, page or article_html(n))
+        site.page(f"{host}/rss", feed_xml(urls), headers=xml)
+        assert world.crawl("-a", f"feeds={host}/rss").code == 0
+    answer = subprocess.run(
+        [sys.executable, "-m", "scrapy", "sources"],
+        cwd=ROOT,
+        env=world.environment(),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    (alarm,) = [line for line in answer.stderr.splitlines() if line.startswith("news.test: ")]
+    assert "articles in 0% of the last 40 pages, 75% before; mostly too_short (40)" in alarm
+    assert "the layout changed, or pages are walls: scrapy rules test" in alarm

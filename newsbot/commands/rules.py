@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -240,14 +241,10 @@ def _as_json(values: list[Value]) -> dict[str, Any]:
 def _lines(value: Value) -> list[tuple[str, str]]:
     """Where and what: the lines that show one value; none for a key that says nothing."""
     found = value.value
-    if value.key == "interval":
-        return [(value.where, f"{kind}: {duration(seconds)}") for kind, seconds in found.items()]
-    if value.key == "delay":
-        return [(value.where, duration(found))]
     if value.key in ("article", "section", "deny"):
         return [(f"{item['file']}:{item['line']}", item["text"]) for item in found]
-    if value.key == "layouts":
-        return [(value.where, _layout(item)) for item in found]
+    if value.key in _WRITTEN:
+        return [(value.where, text) for text in _WRITTEN[value.key](found)]
     if isinstance(found, list):
         return [(value.where, item) for item in found]
     return [] if found in (None, "") else [(value.where, str(found))]
@@ -259,3 +256,13 @@ def _layout(item: dict[str, Any]) -> str:
     if item["remove"]:
         parts.append(f"remove: {', '.join(item['remove'])}")
     return since + "; ".join(parts)
+
+
+_WRITTEN: Mapping[str, Callable[[Any], list[str]]] = {
+    "interval": lambda found: [f"{kind}: {duration(seconds)}" for kind, seconds in found.items()],
+    "recrawl": lambda found: [f"{kind}: {way}" for kind, way in found.items()],
+    "recheck": lambda found: [", ".join(map(duration, found))],
+    "delay": lambda found: [duration(found)],
+    "layouts": lambda found: [_layout(item) for item in found],
+}
+"""How values are written that are not written as they stand."""

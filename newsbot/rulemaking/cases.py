@@ -79,6 +79,8 @@ def find_cases(folder: Path, domains: list[str]) -> Iterator[Case]:
             raise ArgumentError(
                 f"{folder / domain}: there are no saved pages; scrapy rules new {domain} makes one"
             )
+    if not folder.exists():
+        raise ArgumentError(f"{folder}: there are no saved pages; scrapy rules new DOMAIN makes one")
     try:
         sites = sorted(path for path in folder.iterdir() if path.is_dir())
     except OSError as error:

@@ -49,6 +49,8 @@ class Seen:
     delay: float | None = None
     samples: list[Sample] = field(default_factory=list)
     metas: list[dict[str, Any]] = field(default_factory=list)
+    fault: str | None = None
+    """The last one, if there was any."""
 
 
 def new(call: Call) -> int:
@@ -58,13 +60,16 @@ def new(call: Call) -> int:
     if path.exists() and not call.options.print_only:
         raise ArgumentError(f"{path} exists; edit it, or use --print to see what a new one would say")
     domain = path.stem
+    call.note(
+        f"{domain}: a small crawl beside your data, up to {call.options.articles} articles, {SECONDS} s"
+    )
     with tempfile.TemporaryDirectory(prefix="newsbot-new-") as place:
         code = _crawl(Path(place), domain, path.parent / DEFAULTS, call.options.articles)
         seen = _look(Path(place), domain)
         if not seen.articles:
             raise DataUnavailable(
-                f"{domain}: no article was found (the crawl ended with exit code {code}); "
-                f"look at what it says: scrapy crawl news -a url=https://{domain}/"
+                f"{domain}: no article was found ({_why_none(seen, code)}); "
+                f"look closer with: scrapy crawl news -a url=https://{domain}/ -L DEBUG"
             )
         text = as_rule(domain, seen)
         case = None
@@ -116,6 +121,12 @@ def as_rule(domain: str, seen: Seen) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _why_none(seen: Seen, code: int) -> str:
+    if code:
+        return f"the crawl ended with exit code {code}"
+    return f"last fault: {seen.fault}" if seen.fault else "no page of it looked like one"
+
+
 def _crawl(place: Path, domain: str, defaults: Path, articles: int) -> int:
     rules = place / "rules"
     rules.mkdir()
@@ -147,6 +158,8 @@ def _look(place: Path, domain: str) -> Seen:
         seen.language = languages.most_common(1)[0][0] if languages else None
         seen.sources = _useful(storage, domain)
         labelled = examples_of(storage, domain)
+        site = storage.sites().get(domain)
+        seen.fault = None if site is None else site.last_error
     articles = sum(label for _, label in labelled)
     if min(articles, len(labelled) - articles) >= MIN_EXAMPLES:
         seen.learned = judge_learning(labelled)
