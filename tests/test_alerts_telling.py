@@ -7,6 +7,7 @@ import socket
 import socketserver
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from newsbot.errors import ArgumentError
 from tests.commandline import Place
 from tests.crawls import World, article_html, feed_xml
 from tests.mockserver import MockServer
+from tests.test_serve import serving
 
 ALERT = Alert(
     rule="silent",
@@ -241,6 +243,18 @@ def test_a_crawl_says_before_it_begins_what_is_wrong_with_its_settings(world: Wo
     crawl = world.crawl("-s", "NEWSBOT_ALERTS_OFF=everything")
     assert (crawl.code, len(crawl.err.splitlines())) == (2, 1)
     assert "is no rule of alerts (silent," in crawl.err
+
+
+def test_scrapy_serve_tells_while_no_crawl_runs(world: World, site: MockServer) -> None:
+    taken = hook(site)
+    world.rule("news.test")
+    full = ("-s", "NEWSBOT_ALERT_EVERY=0.3", "-s", "NEWSBOT_ALERT_DISK=1000000000")
+    with serving(world, *full, NEWSBOT_ALERT_WEBHOOK=f"http://chat.test/hook/{SECRET}"):
+        deadline = time.monotonic() + 30
+        while not taken and time.monotonic() < deadline:
+            time.sleep(0.05)
+        time.sleep(1.0)  # three more rounds
+    assert [json.loads(one.body)["alerts"][0]["rule"] for one in taken] == ["disk"]
 
 
 @pytest.fixture

@@ -230,6 +230,34 @@ def test_requests_keep_the_hosts_delay(monitors: Monitors, site: MockServer) -> 
     assert min(b - a for a, b in pairwise(times)) >= 0.19
 
 
+def test_beside_a_news_crawl_both_go_on_at_one_pace(
+    world: World, monitors: Monitors, site: MockServer
+) -> None:
+    stories = [f"{HOST}/story/{number}" for number in range(12)]
+    for number, url in enumerate(stories):
+        site.page(url, article_html(number))
+    site.page(f"{HOST}/feed.xml", feed_xml(stories), headers={"Content-Type": "application/rss+xml"})
+    world.rule("news.test", f"domain: news.test\nfeeds: {HOST}/feed.xml\ndelay: 0.3\n")
+    monitors.know(*(f"/old/{number}" for number in range(10)))
+    news = world.start()
+    try:
+        monitors.monitor(sites="news.test")
+        _, said = news.communicate(timeout=120)
+    finally:
+        if news.poll() is None:
+            news.kill()
+            news.communicate()
+    assert news.returncode == 0, said
+    assert world.urls() == sorted(stories)
+    assert sum(path.startswith("/old") for path in monitors.checked()) == 10
+    times = sorted(record.at for record in site.log if record.path != "/robots.txt")
+    gaps = [b - a for a, b in pairwise(times)]
+    assert sum(gap < 0.15 for gap in gaps) <= len(gaps) / 5, (
+        "a busy machine may delay one; two clocks would be half"
+    )
+    assert {page.state for path, page in monitors.pages().items() if path.startswith("/story")} == {"done"}
+
+
 def test_the_second_run_tells_what_changed_and_young_checks_are_left_out(
     monitors: Monitors, site: MockServer
 ) -> None:

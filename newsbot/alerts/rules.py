@@ -58,10 +58,12 @@ def find(measured: Measured, limits: Limits) -> list[Alert]:
 def silent(measured: Measured, _limits: Limits) -> Iterator[Alert]:
     """Sites most of whose usual items come from sources that are silent for longer than they ever are."""
     for site, records in measured.sources.items():
+        quiet = [one for one in records if expected_items(one) >= EXPECTED]
+        if not quiet:  # nearly always: the rest costs something
+            continue
         rates = {one.url: hourly(one) for one in records}
-        quiet = [one for one in records if rates[one.url] and expected_items(one) >= EXPECTED]
         lost = sum(rates[one.url] for one in quiet)
-        if not quiet or 2 * lost < sum(rates.values()):
+        if 2 * lost < sum(rates.values()):
             continue
         last = max(one.last_new or 0.0 for one in quiet)
         yield Alert(

@@ -1,0 +1,95 @@
+"""How often the rule ``silent`` is wrong, and how soon it is right, on generated feeds.
+
+The feeds are those of :mod:`benchmarks.polling` (lognormal rates, a day and a week each, batches, bursts),
+polled every hour. Three weeks are learned; in the five weeks after them every alert is a false one. Then all
+feeds stop, at an hour of their own, and the hours to the alert are counted.
+
+Columns: items a day, feeds, false alerts of a feed in a year, feeds that were missed within 30 days of their
+end, median and 90th percentile of the hours from the end to the alert.
+
+    python -m benchmarks.alerts [--feeds 300] [--seed 1] [--json]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from newsbot.alerts.silence import EXPECTED, KNOWN_ITEMS, expected
+from newsbot.recrawl.polling import DAY, HOUR, Array
+from newsbot.recrawl.rhythm import Rhythm
+from newsbot.simulator.feedworld import FeedWorld, WorldSettings, make_world
+
+LEARNED, JUDGED, STOPPED = 21, 35, 30
+"""Days."""
+CLASSES = ((0.0, 3.0), (3.0, 10.0), (10.0, 50.0), (50.0, 1e9))
+"""Items a day."""
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--feeds", type=int, default=300)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--json", action="store_true")
+    given = parser.parse_args()
+    settings = WorldSettings(feeds=given.feeds, days=LEARNED + JUDGED)
+    world = make_world(settings, np.random.default_rng(given.seed))
+    rows = list(judge(world, np.random.default_rng([given.seed, 1])))
+    if given.json:
+        print(json.dumps(rows))
+        return
+    for row in [dict.fromkeys(rows[0], ""), *rows]:
+        print("  ".join(f"{(value if any(row.values()) else name)!s:>14}" for name, value in row.items()))
+
+
+def judge(world: FeedWorld, draw: np.random.Generator) -> Iterator[dict[str, Any]]:
+    """Yield the row of each class of feeds."""
+    count = world.settings.feeds
+    false, hours_to = _run(world, draw.uniform(0, DAY, count))
+    a_day = world.hourly.mean(axis=1) * 24
+    for least, most in CLASSES:
+        chosen = (a_day >= least) & (a_day < most)
+        took = hours_to[chosen & np.isfinite(hours_to)]
+        yield {
+            "items_a_day": f"{least:g}-{most:g}" if most < 1e9 else f"{least:g}+",
+            "feeds": int(chosen.sum()),
+            "false_a_year": round(float(false[chosen].mean()) * 365 / JUDGED, 3) if chosen.any() else None,
+            "missed": int((chosen & ~np.isfinite(hours_to)).sum()),
+            "median_hours": round(float(np.median(took)), 1) if len(took) else None,
+            "p90_hours": round(float(np.quantile(took, 0.9)), 1) if len(took) else None,
+        }
+
+
+def _run(world: FeedWorld, stops: Array) -> tuple[Array, Array]:
+    """Return false alerts of each feed, and the hours from its end to the alert (infinite: none came)."""
+    count = world.settings.feeds
+    rows, rhythm = np.arange(count), Rhythm(count)
+    heard, seen, total = np.zeros(count), np.zeros(count), np.zeros(count)
+    false, hours_to, alarmed = np.zeros(count), np.full(count, np.inf), np.zeros(count, bool)
+    end = world.seconds - DAY + stops
+    for hour in range(1, (LEARNED + JUDGED + STOPPED) * 24):
+        at = np.full(count, hour * HOUR)
+        now = world.published(rows, np.minimum(at, end)).astype(float)
+        new, seen = now - seen, now
+        rhythm.learn(rows, at - HOUR, at, new)
+        total += new
+        heard = np.where(new > 0, at, heard)
+        alarmed &= new == 0
+        for row in np.flatnonzero((new == 0) & ~alarmed & (total >= KNOWN_ITEMS) & (hour > LEARNED * 24)):
+            if expected(rhythm, int(row), heard[row], at[row]) < EXPECTED:
+                continue
+            alarmed[row] = True
+            if at[row] <= end[row]:
+                false[row] += 1
+            elif np.isinf(hours_to[row]):
+                hours_to[row] = (at[row] - end[row]) / HOUR
+    return false, hours_to
+
+
+if __name__ == "__main__":
+    main()
