@@ -24,7 +24,6 @@ from newsbot.archive import Archive, open_archive
 from newsbot.clock import Clock, system_clock, utc
 from newsbot.dedup.index import KEEP, NearIndex
 from newsbot.errors import ArgumentError, DataError
-from newsbot.extraction import SiteMemories
 from newsbot.frontier.base import Frontier, LeanFrontier
 from newsbot.headlines import Headlines
 from newsbot.items import Article
@@ -39,6 +38,7 @@ from newsbot.rules import RuleSet
 from newsbot.rules.schema import Rule
 from newsbot.sitebooks import SiteBooks
 from newsbot.sitehealth import SiteHealth
+from newsbot.sitelines import SiteLines
 from newsbot.siterights import SiteRights
 from newsbot.spiders.arguments import Arguments
 from newsbot.storage.base import ArticleFilter, Storage, Stored
@@ -108,7 +108,7 @@ class CrawlState:
         self.headlines = Headlines()
         self.peers: dict[str, tuple[str, ...]] = {}
         """By canonical URL, the articles whose stories are joined with its own as soon as it is stored."""
-        self.memories = SiteMemories()
+        self.memories = SiteLines()
         """Lines of the articles of each site, which are no part of others."""
         self.crawl_delays: dict[str, float] = {}
         """Seconds between requests that robots.txt of a host asks for, where its rule says less."""
@@ -183,7 +183,7 @@ class CrawlState:
         self.frontier = cast("Frontier", self._guarded("frontier", frontier))
         self.storage = cast("Storage", self._guarded("storage", storage))
         self._local_storage = backends.is_local(storage)
-        self.lessons.storage = self.notes
+        self.lessons.storage = self.memories.storage = self.notes
         self.index = cast("NearIndex", self._guarded("index", index))
 
     def _guarded(self, name: str, part: Frontier | Storage | NearIndex) -> Guarded:
@@ -330,6 +330,7 @@ class CrawlState:
         """Bring what is kept of each site, and the size of the queue, up to date."""
         self.books.write(self.storage, self.stats.get_stats(), self.clock())
         self.lessons.write()
+        self.memories.write()
         self.site_health.write(self.notes)
         if self.outage.count:
             self.stats.set_value("newsbot/outages", self.outage.count)

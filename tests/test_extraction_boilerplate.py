@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from newsbot.extraction import SiteMemories, SiteMemory
 from newsbot.extraction.blocks import Block
 from tests.extraction_pages import PROSE, TEXT, URL, page, read
@@ -91,3 +94,22 @@ def test_a_short_article_under_another_address_is_kept_whole_too() -> None:
     memory = SiteMemory()
     memory.learn("a", PROSE[:2])
     assert memory.own("b", blocks(*PROSE[:2])) == blocks(*PROSE[:2])
+
+
+@given(
+    st.lists(
+        st.lists(st.sampled_from([f"Line number {number} of the site" for number in range(9)]), max_size=4),
+        max_size=6,
+    )
+)
+def test_a_memory_that_was_written_and_read_knows_the_same(articles: list[list[str]]) -> None:
+    memory = SiteMemory()
+    for number, lines in enumerate(articles):
+        memory.learn(str(number), lines)
+    copy = SiteMemory()
+    copy.take(memory.plain())
+    copy.take(memory.plain())
+    every = blocks("A line of its own", *(f"Line number {number} of the site" for number in range(9)))
+    assert copy.plain() == memory.plain()
+    for number in range(len(articles) + 1):
+        assert copy.own(str(number), every) == memory.own(str(number), every)

@@ -12,9 +12,11 @@ extraction stays pure::
 
 from __future__ import annotations
 
+from base64 import b64decode, b64encode
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
+from typing import Any
 
 from newsbot.extraction.blocks import Block
 from newsbot.extraction.strings import key
@@ -33,9 +35,12 @@ _FEW = 3
 _BACKGROUND = 120
 """So long a line may be a paragraph of background that an article takes over from an earlier one: it goes
 only when a third one has it too."""
+MAX_PLAIN = 45_000
+"""Bytes of a memory in its plain form, before they are written as text: room for about 2,500 lines."""
 _SIZE = 8
 _LONG = b"+"
 _SEVERAL = b""
+_FORMAT = 1
 
 
 class SiteMemory:
@@ -47,6 +52,8 @@ class SiteMemory:
     def __init__(self, most: int = MAX_LINES) -> None:
         self._most = most
         self._owners: OrderedDict[bytes, bytes] = OrderedDict()
+        self.changed = False
+        """Set when something was learned; whoever keeps the memory elsewhere resets it."""
 
     def __len__(self) -> int:
         """Return how many lines are remembered."""
@@ -59,8 +66,41 @@ class SiteMemory:
         if self._is_copy(owner, marks):
             return
         for mark in marks:
-            self._owners[mark] = _with(self._owners.get(mark), owner, mark)
+            before = self._owners.get(mark)
+            after = self._owners[mark] = _with(before, owner, mark)
             self._owners.move_to_end(mark)
+            self.changed |= after != before
+        self._forget()
+
+    def plain(self) -> dict[str, Any]:
+        """Return the memory as a JSON-able value of at most :data:`MAX_PLAIN` bytes, a third more as text.
+
+        Lines of several articles go first, they are what counts; then those that were met last.
+        """
+        latest = [*reversed(self._owners.items())]
+        lines = [line for line in latest if line[1] == _SEVERAL] + [line for line in latest if line[1]]
+        packed: list[bytes] = []
+        length = 0
+        for mark, owners in lines:
+            record = _packed(mark, owners)
+            length += len(record)
+            if length > MAX_PLAIN:
+                break
+            packed.append(record)
+        return {"format": _FORMAT, "lines": b64encode(b"".join(reversed(packed))).decode("ascii")}
+
+    def take(self, plain: Mapping[str, Any]) -> None:
+        """Join what :meth:`plain` gave, here or elsewhere. Raises ``ValueError`` if it is no such thing."""
+        for mark, owners in _unpacked(plain):
+            known = self._owners.get(mark)
+            if known is None or owners == _SEVERAL:
+                known = owners
+            for owner in _parts(owners):
+                known = _with(known, owner, mark)
+            self._owners[mark] = known
+        self._forget()
+
+    def _forget(self) -> None:
         while len(self._owners) > self._most:
             self._owners.popitem(last=False)
 
@@ -104,12 +144,42 @@ def _parts(known: bytes) -> list[bytes]:
     return [known[at : at + _SIZE] for at in range(0, len(known), _SIZE)]
 
 
+def _packed(mark: bytes, owners: bytes) -> bytes:
+    """A line in bytes: its digest, whether it is long and how many articles have it, their digests."""
+    return mark[:_SIZE] + bytes([(len(mark) > _SIZE) << 4 | len(owners) // _SIZE]) + owners
+
+
+def _unpacked(plain: Mapping[str, Any]) -> Iterator[tuple[bytes, bytes]]:
+    text = plain.get("lines")
+    if plain.get("format") != _FORMAT or not isinstance(text, str):
+        raise ValueError("not in the form that this version knows")
+    data = b64decode(text, validate=True)  # its fault is a ValueError too
+    if len(data) > MAX_PLAIN:
+        raise ValueError("too long")
+    at = 0
+    while at < len(data):
+        head = data[at : at + _SIZE + 1]
+        count = head[-1] & 15
+        end = at + _SIZE + 1 + count * _SIZE
+        if len(head) <= _SIZE or count > 2 or end > len(data):
+            raise ValueError("broken off")
+        yield head[:_SIZE] + (_LONG if head[-1] >> 4 else b""), data[at + _SIZE + 1 : end]
+        at = end
+
+
 class SiteMemories:
     """A memory for each site that a crawl meets; the one not asked for longest is forgotten first."""
 
     def __init__(self, most: int = MAX_SITES) -> None:
         self._most = most
         self._sites: OrderedDict[str, SiteMemory] = OrderedDict()
+
+    def __contains__(self, domain: str) -> bool:
+        return domain in self._sites
+
+    def items(self) -> list[tuple[str, SiteMemory]]:
+        """Return the domains and their memories, without touching their order."""
+        return list(self._sites.items())
 
     def of(self, domain: str) -> SiteMemory:
         """Return the memory of a site, an empty one if it was not met."""

@@ -1,0 +1,67 @@
+"""Lines that the articles of a site have in common, kept for the next crawl and shared by all workers.
+
+What is remembered is :class:`newsbot.extraction.SiteMemory`; here it is read from the storage when a site is
+met, and written at each beat, joined with what other workers have written. What no note has room for stays
+in this worker's memory.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from newsbot.extraction import SiteMemories, SiteMemory
+from newsbot.storage.notes import Notes
+
+logger = logging.getLogger(__name__)
+
+NOTE_KIND = "lines:"
+"""With a domain: the kind of its note."""
+KEY = "lines"
+TRIES = 5
+"""Times that other workers may be quicker, until the next beat."""
+
+
+class SiteLines:
+    """The memories of one crawl. ``storage`` keeps them; None: for this crawl alone."""
+
+    def __init__(self) -> None:
+        self._memories = SiteMemories()
+        self.storage: Notes | None = None
+
+    def of(self, domain: str) -> SiteMemory:
+        """Return the memory of a site. Raises :class:`newsbot.errors.DataError` where it must be read."""
+        if domain not in self._memories and self.storage is not None:
+            told = self.storage.notes(NOTE_KIND + domain).get(KEY)
+            memory = self._memories.of(domain)
+            _take(memory, domain, told)
+            return memory
+        return self._memories.of(domain)
+
+    def write(self) -> None:
+        """Keep what has come. Raises :class:`newsbot.errors.DataError`; the rest is written next time."""
+        if self.storage is None:
+            return
+        for domain, memory in self._memories.items():
+            if memory.changed and _write(self.storage, domain, memory):
+                memory.changed = False
+
+
+def _write(storage: Notes, domain: str, memory: SiteMemory) -> bool:
+    """Join a memory with what other workers have written, and keep both; False: not this time."""
+    for _ in range(TRIES):
+        told = storage.notes(NOTE_KIND + domain).get(KEY)
+        _take(memory, domain, told)
+        plain = memory.plain()
+        if plain == told or storage.swap_note(NOTE_KIND + domain, KEY, told, plain):
+            return True
+    return False
+
+
+def _take(memory: SiteMemory, domain: str, told: dict[str, Any] | None) -> None:
+    if told is None:
+        return
+    try:
+        memory.take(told)
+    except ValueError as error:
+        logger.warning("lines of domain=%s: %s; they are learned anew", domain, error)
