@@ -106,3 +106,17 @@ def test_lines_that_other_articles_have_too_are_left_out(site, world):
     texts = [article.text for article in world.articles()]
     assert len(texts) == 3
     assert sum(FOOTLINE in text for text in texts) == 1
+
+
+def test_lines_of_an_earlier_crawl_are_left_out(site, world):
+    first, later = (f"{HOST}/news/story-about-bridge-{name}" for name in ("one-a", "two-b"))
+    feed_of(site, world, first)
+    for number, url in enumerate((first, later)):
+        html = article_html(number + 1)
+        site.page(url, html.replace("</article>", f"<p>{FOOTLINE}</p></article>"))
+    world.crawl()
+    world.crawl("-a", f"url={later}")
+    assert [FOOTLINE in article.text for article in sorted(world.articles(), key=lambda one: one.url)] == [
+        True,
+        False,
+    ]
