@@ -243,3 +243,9 @@ def test_all_that_is_known_is_told_whatever_keeps_it(
     other = place.run("why", DROPPED, "--json", **settings).json
     assert other["removed"] is None
     assert other["robots"].startswith("allowed it on")
+
+
+def test_lists_are_told_to_be_on_trial(place: Place) -> None:
+    told = place.run("why", "https://example.org/2026/11/20/").out
+    assert "is fetched as section: list" in told
+    assert "only while they lead to new articles" in told

@@ -99,6 +99,8 @@ def _judgement_lines(story: Explanation) -> Iterator[str]:
         yield _line("rule says", "nothing of this URL")
     verdict = f"fetched as {judgement.kind}" if judgement.accepted else "not fetched"
     yield _line("a link to it", f"is {verdict}: {judgement.reason}, priority {judgement.priority:.2f}")
+    if judgement.reason == "list":
+        yield _line("", "lists of one form are fetched only while they lead to new articles")
 
 
 def _removed_lines(story: Explanation) -> Iterator[str]:

@@ -166,7 +166,8 @@ class Storage(Protocol):
 
     def save_pages(self, pages: Sequence[PageRecord]) -> None:
         """Write records whole, except ``referrers``, ``referrer_count`` and ``first_seen`` of known
-        ones. Events of ``history`` that are not kept yet are added, the last MAX_HISTORY by time stay."""
+        ones. Events of ``history`` that are not kept yet are added; the last MAX_HISTORY by time stay,
+        and the first one if it says where the page was discovered."""
 
     def iter_pages(
         self, *, source: str | None = None, kind: Kind | None = None, state: str | None = None

@@ -503,6 +503,15 @@ def test_history_grows_by_what_is_new_and_is_bounded(storage: Storage) -> None:
     assert next(storage.iter_pages()).history == events[-MAX_HISTORY:]
 
 
+def test_where_a_page_was_discovered_is_never_forgotten(storage: Storage) -> None:
+    first = {"at": 1.0, "event": "discovered", "where": "seed"}
+    events = [{"at": float(number), "event": "fetched"} for number in range(2, 3 * MAX_HISTORY)]
+    storage.discover([make_page("a", history=[first])])
+    for start in range(0, len(events), 7):
+        storage.save_pages([make_page("a", history=events[start : start + 7])])
+    assert next(storage.iter_pages()).history == [first, *events[1 - MAX_HISTORY :]]
+
+
 def test_pages_that_are_due_come_earliest_first(storage: Storage) -> None:
     dues = {"never": None, "at": 50.0, "after": 51.0, "until": 60.0, "later": 60.5}
     storage.save_pages([make_page(name, next_due=due) for name, due in dues.items()])

@@ -18,7 +18,7 @@ from pymongo.errors import BulkWriteError
 
 from newsbot.items import Kind, PageRecord
 from newsbot.storage.base import MAX_HISTORY
-from newsbot.storage.history import Event
+from newsbot.storage.history import BEGINNING, Event
 from newsbot.storage.mongo.connection import Collections, Document
 from newsbot.storage.mongo.documents import harmless
 from newsbot.storage.mongo.faults import all_duplicates
@@ -105,7 +105,7 @@ def upsert(key: bytes, once: Document, always: Document, events: Sequence[Event]
 
 
 def with_events(events: Sequence[Event], kept: str, most: int) -> Document:
-    """Return the list ``kept`` with events that are not in it, each in its place by time, the last ``most``.
+    """Return the list ``kept`` as :func:`newsbot.storage.history.merged` does, in the database.
 
     MongoDB 5.0 cannot sort an array in an update: each event goes between what is not later and the rest.
     """
@@ -124,7 +124,11 @@ def with_events(events: Sequence[Event], kept: str, most: int) -> Document:
             "in": {"$cond": [{"$in": ["$$this", "$$value"]}, "$$value", added]},
         }
     }
-    return {"$slice": [merged, -most]}
+    begins = {"$eq": [{"$getField": {"field": "event", "input": {"$first": "$$all"}}}, BEGINNING]}
+    with_first = {"$concatArrays": [{"$slice": ["$$all", 1]}, {"$slice": ["$$all", 1 - most]}]}
+    too_many = {"$gt": [{"$size": "$$all"}, most]}
+    chosen = {"$cond": [{"$and": [too_many, begins]}, with_first, {"$slice": ["$$all", -most]}]}
+    return {"$let": {"vars": {"all": merged}, "in": chosen}}
 
 
 def _time_of(event: str) -> Document:
