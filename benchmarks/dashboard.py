@@ -92,6 +92,13 @@ def fill(folder: Path, count: int) -> None:
     for start in range(0, count, BATCH):
         some = range(start, min(count, start + BATCH))
         storage.take_articles([make(number, count, now, chance) for number in some])
+    storage.close()
+    fill_books(folder, count, now)
+
+
+def fill_books(folder: Path, count: int, now: datetime) -> None:
+    """Write what sites did, their sources, and what waits."""
+    storage = SqliteStorage(folder / "newsbot.db")
     hourly = max(1, count // (DAYS * 24 * SITES))
     for hour in range(DAYS * 24):
         counters = {
@@ -148,6 +155,7 @@ def pages(count: int) -> dict[str, str]:
     """The pages that are asked for."""
     words, _ = vocabulary()
     return {
+        "log-in form, no data": "/login",
         "overview": "/",
         "sources": "/sources",
         "one site": f"/sources/{site(0)}",

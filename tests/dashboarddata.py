@@ -7,6 +7,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
 from newsbot import backends
+from newsbot.alerts import book as alertbook
+from newsbot.alerts.alert import Alert
 from newsbot.frontier.base import Entry
 from newsbot.items import Article, Kind, PageRecord
 from newsbot.monitoring.keeping import keep_report
@@ -120,6 +122,9 @@ def _books(storage: Storage, bad: str) -> None:
         ]
     )
     counters = {"pages": 60, "article_pages": 45, "articles": 45, "fetched": 70, "errors": 4}
+    alert = Alert(rule="silent", subject=SITE, what=f"silent {bad}", cause=bad, todo=bad, since=now - 60)
+    entry = alertbook.Entry(alert=alert, first=now, last=now)
+    cast("Notes", storage).save_note(alertbook.KIND, alert.key, entry.plain())
     storage.count_site(
         SiteRecord(
             source=SITE,

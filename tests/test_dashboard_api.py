@@ -27,6 +27,7 @@ def asked() -> dict[str, str]:
     return {
         "overview": "/api/overview",
         "queue": "/api/queue",
+        "troubles": "/api/troubles",
         "sources": "/api/sources",
         "source": f"/api/sources/{SITE}",
         "articles": "/api/articles?q=bridge&since=30d&language=en&sort=time&page=2",

@@ -22,7 +22,7 @@ TIMES = (
     *("last_article", "first", "last", "failing_since", "last_error_at", "first_seen", "looked_at", "run"),
     *("began", "ended", "since", "next_due", "last_fetched", "runs"),
 )
-PASSING = frozenset((*TIMES, "score", "lag", "rule"))
+PASSING = frozenset((*TIMES, "score", "lag", "rule", "host_pace"))
 """Fields that differ by nature: times, the rank of a search, the path of a rule file."""
 
 

@@ -52,11 +52,17 @@ class Activity(Protocol):
     def add_activity(self, at: float, sites: Mapping[str, Mapping[str, float]]) -> None:
         """Add counters of sites to their hour ``at`` (POSIX seconds); names not in COUNTED are left out."""
 
-    def activity(self, since: float, source: str | None = ALL) -> list[Hour]:
-        """The hours from ``since`` on (POSIX seconds) of a site, of all together, or (None) of each site.
+    def activity(self, since: float, source: str = ALL) -> list[Hour]:
+        """The hours from ``since`` on (POSIX seconds) of a site, or of all together, by hour.
 
-        By hour and source; hours in which nothing happened are missing.
+        Hours in which nothing happened are missing.
         """
+
+    def trends(self, since: float) -> dict[str, dict[int, int]]:
+        """New articles of each site by the day (days since 1970, UTC), from ``since`` on (POSIX seconds)."""
+
+    def watched_since(self) -> dict[str, float]:
+        """When each site was first crawled, as far as hours are kept, in POSIX seconds."""
 
     def arrivals(self, limit: int, source: str | None = None) -> list[Arrival]:
         """The articles fetched last, the newest first; without those that have later versions."""

@@ -12,7 +12,7 @@ from newsbot.storage.activity import ALL, HOUR, KEEP_HOURS, Activity, Arrival, H
 from newsbot.storage.base import Storage
 from tests.contracts.storage_backends import Place
 
-NOON = 498_000 * HOUR
+MIDNIGHT = 498_000 * HOUR
 MORNING = datetime(2026, 11, 20, 8, tzinfo=UTC)
 
 
@@ -31,37 +31,43 @@ def log(storage: Storage) -> Activity:
 
 def test_counters_add_up_by_site_and_hour_and_over_all_sites(log: Activity) -> None:
     log.add_activity(
-        NOON, {"a.org": {"pages": 3, "articles": 2.0, "errors/timeout": 1}, "b.org": {"pages": 1}}
+        MIDNIGHT, {"a.org": {"pages": 3, "articles": 2.0, "errors/timeout": 1}, "b.org": {"pages": 1}}
     )
-    log.add_activity(NOON + 3599, {"a.org": {"pages": 1}})
-    log.add_activity(NOON + 3600, {"a.org": {"errors": 4}, "c.org": {"unheard_of": 9}})
-    assert log.activity(NOON, "a.org") == [
+    log.add_activity(MIDNIGHT + 3599, {"a.org": {"pages": 1}})
+    log.add_activity(MIDNIGHT + 3600, {"a.org": {"errors": 4}, "c.org": {"unheard_of": 9}})
+    assert log.activity(MIDNIGHT, "a.org") == [
         Hour("a.org", 498_000, {"pages": 4, "articles": 2}),
         Hour("a.org", 498_001, {"errors": 4}),
     ]
-    assert log.activity(NOON) == [
+    assert log.activity(MIDNIGHT) == [
         Hour(ALL, 498_000, {"pages": 5, "articles": 2}),
         Hour(ALL, 498_001, {"errors": 4}),
     ]
-    assert [(one.source, one.hour) for one in log.activity(NOON, None)] == [
-        ("a.org", 498_000),
-        ("b.org", 498_000),
-        ("a.org", 498_001),
-    ]
-    assert [one.hour for one in log.activity(NOON + 3600, "a.org")] == [498_001]
-    assert log.activity(NOON, "c.org") == []
+    assert log.watched_since() == {"a.org": MIDNIGHT, "b.org": MIDNIGHT}
+    assert [one.hour for one in log.activity(MIDNIGHT + 3600, "a.org")] == [498_001]
+    assert log.activity(MIDNIGHT, "c.org") == []
 
 
 def test_nothing_is_kept_of_nothing(log: Activity) -> None:
-    log.add_activity(NOON, {})
-    log.add_activity(NOON, {"a.org": {"pages": 0}})
+    log.add_activity(MIDNIGHT, {})
+    log.add_activity(MIDNIGHT, {"a.org": {"pages": 0}})
     assert log.activity(0) == []
-    assert log.activity(0, None) == []
+    assert log.trends(0) == {}
+    assert log.watched_since() == {}
+
+
+def test_trends_are_new_articles_by_the_day(log: Activity) -> None:
+    for hours, articles in ((0, 3), (23, 4), (24, 5), (40, 0)):
+        log.add_activity(MIDNIGHT + hours * HOUR, {"a.org": {"articles": articles, "pages": 9}})
+    log.add_activity(MIDNIGHT + HOUR, {"b.org": {"articles": 1}})
+    day = MIDNIGHT // HOUR // 24
+    assert log.trends(MIDNIGHT) == {"a.org": {day: 7, day + 1: 5}, "b.org": {day: 1}}
+    assert log.trends(MIDNIGHT + 2 * HOUR) == {"a.org": {day: 4, day + 1: 5}}
 
 
 def test_old_hours_are_forgotten(log: Activity) -> None:
-    log.add_activity(NOON, {"a.org": {"pages": 1}, "b.org": {"pages": 1}})
-    log.add_activity(NOON + KEEP_HOURS * HOUR, {"a.org": {"pages": 2}})
+    log.add_activity(MIDNIGHT, {"a.org": {"pages": 1}, "b.org": {"pages": 1}})
+    log.add_activity(MIDNIGHT + KEEP_HOURS * HOUR, {"a.org": {"pages": 2}})
     assert [one.hour for one in log.activity(0, "a.org")] == [498_000 + KEEP_HOURS]
     assert [one.hour for one in log.activity(0)] == [498_000 + KEEP_HOURS]
     assert [one.hour for one in log.activity(0, "b.org")] == [498_000]

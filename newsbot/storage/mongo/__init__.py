@@ -281,10 +281,20 @@ class MongoStorage:
         with self._readable() as database:
             activity.add_activity(database, at, sites)
 
-    def activity(self, since: float, source: str | None = ALL) -> list[Hour]:
+    def activity(self, since: float, source: str = ALL) -> list[Hour]:
         """See :meth:`newsbot.storage.activity.Activity.activity`."""
         with self._readable() as database:
             return activity.activity(database, since, source)
+
+    def trends(self, since: float) -> dict[str, dict[int, int]]:
+        """See :meth:`newsbot.storage.activity.Activity.trends`."""
+        with self._readable() as database:
+            return activity.trends(database, since)
+
+    def watched_since(self) -> dict[str, float]:
+        """See :meth:`newsbot.storage.activity.Activity.watched_since`."""
+        with self._readable() as database:
+            return activity.watched_since(database)
 
     def arrivals(self, limit: int, source: str | None = None) -> list[Arrival]:
         """See :meth:`newsbot.storage.activity.Activity.arrivals`."""

@@ -24,14 +24,40 @@ def add_activity(database: Collections, at: float, sites: Mapping[str, Mapping[s
         database["site_hours"].bulk_write(operations, ordered=True)
 
 
-def activity(database: Collections, since: float, source: str | None) -> list[Hour]:
-    """Return the hours of a site, of all together, or of each site."""
-    chosen: Document = {"source": {"$gt": ""} if source is None else clean(source)}
-    found = database["site_hours"].find(chosen | {"hour": {"$gte": int(since // HOUR)}})
+def activity(database: Collections, since: float, source: str) -> list[Hour]:
+    """Return the hours of a site, or of all together."""
+    found = database["site_hours"].find({"source": clean(source), "hour": {"$gte": int(since // HOUR)}})
     return [
         Hour(one["source"], one["hour"], {name: one[name] for name in COUNTED if one.get(name)})
-        for one in found.sort({"hour": 1, "source": 1})
+        for one in found.sort("hour", 1)
     ]
+
+
+def trends(database: Collections, since: float) -> dict[str, dict[int, int]]:
+    """Return the new articles of each site by the day."""
+    day = {"$floor": {"$divide": ["$hour", 24]}}
+    rows = database["site_hours"].aggregate(
+        [
+            {"$match": {"hour": {"$gte": int(since // HOUR)}, "source": {"$gt": ""}, "articles": {"$gt": 0}}},
+            {"$group": {"_id": {"source": "$source", "day": day}, "articles": {"$sum": "$articles"}}},
+        ]
+    )
+    found: dict[str, dict[int, int]] = {}
+    for row in rows:
+        found.setdefault(row["_id"]["source"], {})[int(row["_id"]["day"])] = int(row["articles"])
+    return found
+
+
+def watched_since(database: Collections) -> dict[str, float]:
+    """Return the first hour of each site; the index answers alone."""
+    rows = database["site_hours"].aggregate(
+        [
+            {"$match": {"source": {"$gt": ""}}},
+            {"$sort": {"source": 1, "hour": 1}},
+            {"$group": {"_id": "$source", "first": {"$first": "$hour"}}},
+        ]
+    )
+    return {row["_id"]: float(row["first"] * HOUR) for row in rows}
 
 
 def arrivals(database: Collections, limit: int, source: str | None) -> list[Arrival]:

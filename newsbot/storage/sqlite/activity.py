@@ -13,6 +13,10 @@ _ADD = (
     f" VALUES (:source, :hour, {', '.join(f':{name}' for name in COUNTED)})"
     f" ON CONFLICT (source, hour) DO UPDATE SET {', '.join(f'{name} = {name} + :{name}' for name in COUNTED)}"
 )
+_TRENDS = """
+SELECT source, hour / 24, sum(articles) FROM site_hour
+WHERE hour >= ? AND source <> '' AND articles > 0 GROUP BY 1, 2
+"""
 _ARRIVALS = """
 SELECT source, published_at, fetched_at, json_extract(data, '$.published_precision') AS precision
 FROM article WHERE version = 1 {} ORDER BY fetched_at DESC LIMIT ?
@@ -29,16 +33,29 @@ def add_activity(database: sqlite3.Connection, at: float, sites: Mapping[str, Ma
         database.execute("DELETE FROM site_hour WHERE source = ? AND hour <= ?", (name, hour - KEEP_HOURS))
 
 
-def activity(database: sqlite3.Connection, since: float, source: str | None) -> list[Hour]:
-    """Return the hours of a site, of all together, or of each site."""
-    chosen, values = ("source <> ''", []) if source is None else ("source = ?", [clean(source)])
+def activity(database: sqlite3.Connection, since: float, source: str) -> list[Hour]:
+    """Return the hours of a site, or of all together."""
     rows = database.execute(
-        f"SELECT * FROM site_hour WHERE {chosen} AND hour >= ? ORDER BY hour, source",
-        [*values, int(since // HOUR)],
+        "SELECT * FROM site_hour WHERE source = ? AND hour >= ? ORDER BY hour",
+        (clean(source), int(since // HOUR)),
     )
     return [
         Hour(row["source"], row["hour"], {name: row[name] for name in COUNTED if row[name]}) for row in rows
     ]
+
+
+def trends(database: sqlite3.Connection, since: float) -> dict[str, dict[int, int]]:
+    """Return the new articles of each site by the day."""
+    found: dict[str, dict[int, int]] = {}
+    for source, day, articles in database.execute(_TRENDS, (int(since // HOUR),)):
+        found.setdefault(source, {})[day] = articles
+    return found
+
+
+def watched_since(database: sqlite3.Connection) -> dict[str, float]:
+    """Return the first hour of each site."""
+    rows = database.execute("SELECT source, min(hour) FROM site_hour WHERE source <> '' GROUP BY source")
+    return {source: float(hour * HOUR) for source, hour in rows}
 
 
 def arrivals(database: sqlite3.Connection, limit: int, source: str | None) -> list[Arrival]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -12,7 +13,8 @@ from aiohttp import web
 
 from newsbot import backends
 from newsbot.clock import Clock
-from newsbot.errors import ArgumentError
+from newsbot.errors import ArgumentError, DataError
+from newsbot.explain import explain
 from newsbot.web.dashboard import operations, pages
 from newsbot.web.dashboard.access import COOKIE, SESSION_SECONDS, Access
 from newsbot.web.dashboard.api import add_api
@@ -48,12 +50,25 @@ async def dashboard(
     board = Dashboard(quick, make_memos(slow, clock), access, clock, folder)
     add_routes(board, app, notices)
     board.memos.warm()
+    warming = asyncio.ensure_future(_warm_up(slow))
     try:
         yield board
     finally:
+        warming.cancel()
         slow.close()
         quick.close()
+        await asyncio.gather(warming, return_exceptions=True)
         await board.memos.close()
+
+
+async def _warm_up(readers: Readers) -> None:
+    """Load what judging an address takes, before the first person asks why."""
+    with suppress(DataError):
+        await readers.call(
+            lambda data: explain(
+                "http://localhost/", data.rules, data.storage, data.frontier, now=data.clock()
+            )
+        )
 
 
 def add_routes(board: Dashboard, app: web.Application, notices: Notices) -> None:

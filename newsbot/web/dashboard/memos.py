@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from newsbot.clock import Clock
-from newsbot.sitehealth import alarms
 from newsbot.web.dashboard.articles import StoryRow, recent_stories
 from newsbot.web.dashboard.overview import Overview, overview
 from newsbot.web.dashboard.sites import SiteRow, all_sites
+from newsbot.web.dashboard.trouble import Trouble, troubles
 from newsbot.web.memo import Memo
 from newsbot.web.readers import Data, Readers
 
@@ -22,13 +21,13 @@ class Memos:
 
     overview: Memo[Overview]
     articles: Memo[int]
-    alarms: Memo[Mapping[str, str]]
+    troubles: Memo[list[Trouble]]
     sites: Memo[list[SiteRow]]
     stories: Memo[list[StoryRow]]
 
     def all(self) -> list[Memo[Any]]:
         """Each of them."""
-        return [self.overview, self.articles, self.alarms, self.sites, self.stories]
+        return [self.overview, self.articles, self.troubles, self.sites, self.stories]
 
     def warm(self) -> None:
         """Begin to compute all, so that the first page need not wait."""
@@ -45,7 +44,7 @@ def make_memos(readers: Readers, clock: Clock) -> Memos:
     return Memos(
         overview=Memo(readers, overview, 10.0, clock=clock),
         articles=Memo(readers, _articles, 60.0, clock=clock),
-        alarms=Memo(readers, _alarms, 30.0, clock=clock),
+        troubles=Memo(readers, troubles, 30.0, clock=clock),
         sites=Memo(readers, all_sites, 60.0, clock=clock),
         stories=Memo(readers, recent_stories, 120.0, clock=clock),
     )
@@ -53,7 +52,3 @@ def make_memos(readers: Readers, clock: Clock) -> Memos:
 
 def _articles(data: Data) -> int:
     return data.storage.count_articles()
-
-
-def _alarms(data: Data) -> Mapping[str, str]:
-    return alarms(data.notes)

@@ -20,6 +20,7 @@ from newsbot.web.dashboard.overview import Overview, Queue
 from newsbot.web.dashboard.parameters import Parameter, date, number, one_of, words
 from newsbot.web.dashboard.schema import plain
 from newsbot.web.dashboard.service import Dashboard
+from newsbot.web.dashboard.trouble import Trouble
 from newsbot.web.readers import Data
 
 Given = Mapping[str, Any]
@@ -74,6 +75,10 @@ async def _overview(board: Dashboard, _given: Given) -> Overview:
 
 async def _queue(board: Dashboard, _given: Given) -> Queue:
     return (await board.memos.overview.get()).value.queue
+
+
+async def _troubles(board: Dashboard, _given: Given) -> list[Trouble]:
+    return (await board.memos.troubles.get()).value
 
 
 async def _sites(board: Dashboard, _given: Given) -> list[sites.SiteRow]:
@@ -198,6 +203,7 @@ _KIND = Parameter(
 OPERATIONS: tuple[Operation, ...] = (
     Operation("/overview", "overview", "Articles by hour and day, latency, queue.", Overview, _overview),
     Operation("/queue", "queue", "The frontier: sizes, lag, workers with their leases.", Queue, _queue),
+    Operation("/troubles", "troubles", "What is wrong now: alerts.", list[Trouble], _troubles),
     Operation("/sources", "sources", "All sites and how they do.", list[sites.SiteRow], _sites),
     Operation(
         "/sources/{site}",

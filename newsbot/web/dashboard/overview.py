@@ -10,7 +10,7 @@ from typing import cast
 from newsbot.clock import utc
 from newsbot.figures import share
 from newsbot.frontier.watching import Watched
-from newsbot.storage.activity import HOUR, KEEP_HOURS, Arrival, Hour
+from newsbot.storage.activity import HOUR, Arrival, Hour
 from newsbot.web.readers import Data
 
 HOURS = 48
@@ -99,11 +99,10 @@ def overview(data: Data) -> Overview:
     """Compute the overview: some thousand small rows, whatever the number of articles."""
     now = data.clock()
     hours = data.activity.activity(now - DAYS * 24 * HOUR)
-    sites = data.activity.activity(now - KEEP_HOURS * HOUR, None)
     return Overview(
         hours=periods(hours, now, HOUR, HOURS),
         days=periods(hours, now, 24 * HOUR, DAYS),
-        latency=latency(data.activity.arrivals(ARRIVALS), watched_since(sites)),
+        latency=latency(data.activity.arrivals(ARRIVALS), data.activity.watched_since()),
         queue=queue(data, now),
     )
 
@@ -142,14 +141,6 @@ def together(some: Sequence[Period]) -> Period:
 def _period(at: int, counts: Mapping[str, int]) -> Period:
     names = ("articles", "pages", "article_pages", "fetched", "errors")
     return Period(at, **{name: counts.get(name, 0) for name in names})
-
-
-def watched_since(hours: Sequence[Hour]) -> dict[str, float]:
-    """Return when each site was first crawled, as far as hours are kept, in POSIX seconds."""
-    found: dict[str, float] = {}
-    for hour in hours:
-        found.setdefault(hour.source, float(hour.hour * HOUR))
-    return found
 
 
 def latency(arrivals: Sequence[Arrival], since: Mapping[str, float]) -> Latency:

@@ -56,7 +56,7 @@ _DONE = (words("done", ""),)
 async def overview(board: Dashboard, request: web.Request) -> web.Response:
     """How the crawl does as a whole."""
     known = await board.memos.overview.get()
-    found = (await board.memos.alarms.get()).value
+    found = (await board.memos.troubles.get()).value
     return board.page(
         request,
         "overview.html",
@@ -64,7 +64,8 @@ async def overview(board: Dashboard, request: web.Request) -> web.Response:
         view=known.value,
         at=known.at,
         articles=(await board.memos.articles.get()).value,
-        alarms=sorted(found.items())[:SHOWN_ALARMS],
+        troubles=found[:SHOWN_ALARMS],
+        more_troubles=len(found) - SHOWN_ALARMS,
         **overview_plots(known.value),
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -17,7 +17,7 @@ from newsbot.lessons import kept
 from newsbot.pauses import paused
 from newsbot.sitehealth import alarms
 from newsbot.sitesheet import Site, health_text, known_sites, sites_of
-from newsbot.storage.activity import HOUR, Hour
+from newsbot.storage.activity import HOUR
 from newsbot.storage.base import SourceRecord
 from newsbot.web.dashboard.overview import HOURS, Period, periods
 from newsbot.web.readers import Data
@@ -118,10 +118,10 @@ _WORST = (Health.DEAD, Health.FAILING, Health.QUIET, Health.NEVER_POLLED, Health
 def all_sites(data: Data) -> list[SiteRow]:
     """Return all sites by domain. Dear: it counts the articles of each."""
     now = data.clock()
-    trends = _trends(data.activity.activity(now - TREND_DAYS * 24 * HOUR, None), now)
+    trends = data.activity.trends(now - TREND_DAYS * 24 * HOUR)
     fallen, resting = alarms(data.notes), paused(data.notes)
     return [
-        _row(site, now, trends.get(site.domain), fallen.get(site.domain), resting.get(site.domain))
+        _row(site, now, trends.get(site.domain, {}), fallen.get(site.domain), resting.get(site.domain))
         for site in sites_of(data.storage, data.rules)
     ]
 
@@ -135,12 +135,14 @@ def one_site(data: Data, domain: str) -> SiteSheet | None:
     now = data.clock()
     (site,) = sites_of(data.storage, data.rules, domain)
     hours = data.activity.activity(now - TREND_DAYS * 24 * HOUR, domain)
+    days = periods(hours, now, 24 * HOUR, TREND_DAYS)
+    trend = {one.at // (24 * HOUR): one.articles for one in days}
     fallen, resting = alarms(data.notes).get(domain), paused(data.notes).get(domain)
     _, learned = kept(data.notes, domain)
     ordered = sorted(site.sources, key=lambda one: (one.url not in site.named, one.kind, one.url))
     aside = [one for one in data.frontier.aside(ASIDE_LOOKED_AT) if one.data.get("source") == domain]
     return SiteSheet(
-        row=_row(site, now, _trends(hours, now).get(domain), fallen, resting),
+        row=_row(site, now, trend, fallen, resting),
         rule=PurePath(rule.file).name if rule else None,
         source_rows=[_source(one, now) for one in ordered[:MAX_SOURCES]],
         more_sources=max(0, len(ordered) - MAX_SOURCES),
@@ -156,10 +158,11 @@ def one_site(data: Data, domain: str) -> SiteSheet | None:
 
 
 def _row(
-    site: Site, now: float, trend: list[int] | None, alarm: str | None, resting: float | None
+    site: Site, now: float, trend: Mapping[int, int], alarm: str | None, resting: float | None
 ) -> SiteRow:
     states = Counter(health(one, now) for one in site.sources)
     worst = next((state for state in _WORST if states[state]), Health.NEVER_POLLED)
+    today = int(now // (24 * HOUR))
     due = [one.next_due for one in site.sources if one.next_due is not None]
     return SiteRow(
         site=site.domain,
@@ -174,7 +177,7 @@ def _row(
         last_error_at=_utc(site.record.last_error_at),
         health="paused" if resting is not None else worst.value,
         sources={state.value: states[state] for state in Health if states[state]},
-        trend=trend or [0] * TREND_DAYS,
+        trend=[trend.get(day, 0) for day in range(today - TREND_DAYS + 1, today + 1)],
         alarm=alarm,
         paused_since=_utc(resting),
     )
@@ -196,16 +199,6 @@ def _source(one: SourceRecord, now: float) -> SourceRow:
         failing_since=_utc(one.failing_since),
         last_error=one.last_error,
     )
-
-
-def _trends(hours: Sequence[Hour], now: float) -> dict[str, list[int]]:
-    by_site: dict[str, list[Hour]] = defaultdict(list)
-    for hour in hours:
-        by_site[hour.source].append(hour)
-    return {
-        source: [one.articles for one in periods(some, now, 24 * HOUR, TREND_DAYS)]
-        for source, some in by_site.items()
-    }
 
 
 def _causes(counters: Mapping[str, float]) -> dict[str, int]:
