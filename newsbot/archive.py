@@ -52,14 +52,14 @@ class Archive:
         except OSError as error:
             if not self._lost:
                 logger.error(
-                    "%s: pages cannot be archived (%s); the crawl goes on, and tries again every %.0f s",
+                    "pages cannot be archived folder=%s fault=%s; the crawl goes on, tried again in %.0f s",
                     self._folder.folder, error.strerror or error, REST,
                 )  # fmt: skip
             self._next_try = self._clock() + REST
             self._lose()
             return
         if self._lost:
-            logger.warning("%s: pages are archived again, %d are lost", self._folder.folder, self._lost)
+            logger.warning("pages are archived again folder=%s lost=%d", self._folder.folder, self._lost)
             self._lost = 0
         self._count("archive/kept")
 
@@ -69,7 +69,9 @@ class Archive:
         try:
             self._folder.close()
         except OSError as error:
-            logger.error("%s: cannot be finished (%s)", self._folder.folder, error.strerror or error)
+            logger.error(
+                "archive cannot be finished folder=%s fault=%s", self._folder.folder, error.strerror or error
+            )
 
     def _write(self, exchange: Exchange) -> None:
         self._folder.write(packed_exchange(exchange))

@@ -33,6 +33,7 @@ from scrapy.utils.log import configure_logging
 
 from newsbot.clock import parse_duration
 from newsbot.errors import ArgumentError, UserError
+from newsbot.logs import shape_logs
 from newsbot.terminal import Column, clean, make_console, print_table
 
 FAULT = 1
@@ -136,6 +137,7 @@ class NewsbotCommand(ScrapyCommand):
         settings = cast("Settings", self.settings)  # set by Scrapy before it calls us
         if not self.requires_crawler_process:  # else Scrapy has set logging up
             configure_logging(settings)
+            shape_logs(settings)
         _make_stdout_safe()
         try:
             self.exitcode = self._run(args, opts, settings) or 0

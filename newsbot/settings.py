@@ -117,6 +117,7 @@ EXTENSIONS = {
     "scrapy.extensions.telnet.TelnetConsole": None,
     "scrapy.extensions.logstats.LogStats": None,  # newsbot.extensions.progress says more
     "newsbot.extensions.pauses.Pauses": 480,
+    "newsbot.extensions.logs.Logs": 0,
     "newsbot.extensions.rulesreload.RulesReload": 490,
     "newsbot.extensions.progress.Progress": 500,
     "newsbot.extensions.summary.Summary": 510,
@@ -127,6 +128,7 @@ EXTENSIONS = {
 
 # --- what is said
 LOG_LEVEL = os.environ.get("NEWSBOT_LOG_LEVEL", "INFO")
+NEWSBOT_LOG_JSON = os.environ.get("NEWSBOT_LOG_JSON", "") in ("1", "true", "yes")
 LOG_FORMATTER = "newsbot.logformatter.QuietLogFormatter"
 DEFAULT_DROPITEM_LOG_LEVEL = "DEBUG"
 STATS_DUMP = False

@@ -80,6 +80,6 @@ def test_a_full_disk_is_told_once_and_what_was_lost_when_it_is_over(tmp_path, ca
     told = [record.getMessage() for record in caplog.records]
     assert len(told) == 2
     assert "cannot be archived" in told[0]
-    assert "3 are lost" in told[1]
+    assert "lost=3" in told[1]
     assert counted.count("archive/lost") == 3
     assert stories(tmp_path / "warc") == ["<p>story 1</p>", "<p>story 5</p>"]

@@ -45,7 +45,8 @@ class Summary:
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         """Make the extension. Raises ``NotConfigured`` when it is switched off."""
-        if not crawler.settings.getbool("NEWSBOT_PROGRESS"):
+        settings = crawler.settings
+        if not settings.getbool("NEWSBOT_PROGRESS") or settings.getbool("NEWSBOT_LOG_JSON"):
             raise NotConfigured
         assert crawler.stats is not None
         self = cls(crawler.stats, data_folder(crawler.settings).absolute())
