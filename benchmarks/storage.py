@@ -31,9 +31,10 @@ from benchmarks.texts import articles, page, vocabulary
 from newsbot.storage.base import Storage
 from newsbot.storage.mongo import MongoStorage
 from newsbot.storage.mongo.articles import text_key
-from newsbot.storage.mongo.documents import to_document
-from newsbot.storage.mongo.words import to_words
+from newsbot.storage.mongo.documents import from_document, to_document
+from newsbot.storage.mongo.words import add_all
 from newsbot.storage.sqlite import SqliteStorage
+from newsbot.storage.wordindex.entry import entry_of
 from tests.servers import MongoServer
 
 TIMED = 1000
@@ -106,6 +107,7 @@ def mongo_row(number: int) -> Row:
         storage = MongoStorage(uri)
         bulk = number - TIMED * 2
         _fill(server, bulk)
+        storage.index()
         alone = store(storage, bulk, bulk + TIMED)
         parts = [
             (uri, bulk + TIMED + part * TIMED // CLIENTS, bulk + TIMED + (part + 1) * TIMED // CLIENTS)
@@ -137,7 +139,7 @@ def _fill(server: MongoServer, stop: int) -> None:
                 for one in documents
             ]
             database["texts"].insert_many(texts)
-            database["words"].insert_many([to_words(one) for one in documents])
+            add_all(database, [entry_of(from_document(one), one["_id"], 1) for one in documents])
 
 
 def _mongo_bytes(server: MongoServer, number: int) -> Row:
@@ -145,12 +147,12 @@ def _mongo_bytes(server: MongoServer, number: int) -> Row:
         client.admin.command("fsync")  # a checkpoint, after which the sizes are those on disk
         sizes = {
             name: client["newsbot"].command("collStats", name)
-            for name in ("articles", "texts", "words", "pages")
+            for name in ("articles", "texts", "words_blocks", "words_waiting", "pages")
         }
     used = {name: size["storageSize"] + size["totalIndexSize"] for name, size in sizes.items()}
     return {
         "bytes an article": (used["articles"] + used["texts"]) / number,
-        "bytes of its words": used["words"] / number,
+        "bytes of its words": (used["words_blocks"] + used["words_waiting"]) / number,
         "bytes a page": used["pages"] / sizes["pages"]["count"],
     }
 
@@ -173,7 +175,7 @@ def _sqlite_bytes(path: Path, number: int) -> Row:
     with closing(sqlite3.connect(path)) as database:
         sizes = dict(database.execute("SELECT name, sum(pgsize) FROM dbstat GROUP BY name"))
         pages = database.execute("SELECT count(*) FROM page").fetchone()[0]
-    words = sum(size for name, size in sizes.items() if name.startswith("article_search"))
+    words = sum(size for name, size in sizes.items() if name.startswith(("search_block", "search_waiting")))
     of_pages = sum(size for name, size in sizes.items() if name.startswith(("page", "sqlite_autoindex_page")))
     kept = sum(size for name, size in sizes.items() if "article" in name) - words
     return {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,8 +13,8 @@ from newsbot.storage.snippet import WIDTH, snippet
 from newsbot.storage.stems import asked_stems, placed_stems, stem, stems
 
 
-def one(*words: str, in_title: bool = False) -> Term:
-    return Term(tuple((word,) for word in words), in_title)
+def one(*words: str, field: str = "") -> Term:
+    return Term(tuple((word,) for word in words), field)
 
 
 @pytest.mark.parametrize(
@@ -66,8 +68,8 @@ def test_places_are_where_the_words_stand(text: str) -> None:
     [
         ("oil price", (one("oil"), one("price")), ()),
         ('"oil price" -gas', (one("oil", "price"),), (one("gas"),)),
-        ('title:oil TITLE:"oil price"', (one("oil", in_title=True), one("oil", "price", in_title=True)), ()),
-        ('-title:"oil price"', (), (one("oil", "price", in_title=True),)),
+        ('title:oil TITLE:"oil price"', (one("oil", field="title"), one("oil", "price", field="title")), ()),
+        ('-title:"oil price"', (), (one("oil", "price", field="title"),)),
         ('"open oil', (one("open", "oil"),), ()),
         ("«нефть и газ»", (one("нефт", "и", "газ"),), ()),
         ("covid-19", (one("covid", "19"),), ()),
@@ -75,6 +77,7 @@ def test_places_are_where_the_words_stand(text: str) -> None:
         ("--oil", (), (one("oil"),)),
         ("title:", (one("titl"),), ()),
         ("OR AND", (one("or"), one("and")), ()),
+        ('author:smith AUTHOR:"a b"', (one("smith", field="author"), one("a", "b", field="author")), ()),
         ("北京", (one("北", "京"),), ()),
         ('"" - 🙂 ***', (), ()),
     ],
@@ -82,7 +85,23 @@ def test_places_are_where_the_words_stand(text: str) -> None:
 def test_queries_are_read_as_people_mean_them(
     query: str, wanted: tuple[Term, ...], unwanted: tuple[Term, ...]
 ) -> None:
-    assert parse(query) == Query(wanted, unwanted, blank=False)
+    assert parse(query) == Query(list(wanted), list(unwanted), blank=False)
+
+
+def test_marks_and_dates() -> None:
+    query = parse("site:A.org site:b.org -site:c.org lang:RU -lang:en since:2024-05 until:2024-05-31")
+    assert (query.sites, query.not_sites) == (["a.org", "b.org"], ["c.org"])
+    assert (query.languages, query.not_languages) == (["ru"], ["en"])
+    assert (query.since, query.until) == (datetime(2024, 5, 1, tzinfo=UTC), datetime(2024, 5, 31, tzinfo=UTC))
+    assert not query.wanted
+    assert not query.empty
+
+
+@pytest.mark.parametrize("query", ["since:yesterday", "until:2024-13-01", "since:2024-02-30", "-since:2024"])
+def test_a_date_that_is_none_is_a_word(query: str) -> None:
+    found = parse(query)
+    assert found.since is found.until is None
+    assert len(found.wanted + found.unwanted) == 1
 
 
 def test_blank_queries() -> None:

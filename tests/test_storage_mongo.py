@@ -80,7 +80,7 @@ def test_four_processes_store_each_text_once(mongo_uri: str, database: Database[
     assert got == Counter({(turn, "new"): 1 for turn in range(TURNS)}) + Counter(
         {(turn, "same_text"): PROCESSES - 1 for turn in range(TURNS)}
     )
-    for name in ("articles", "texts", "words"):
+    for name in ("articles", "texts", "words_waiting"):
         assert database[name].count_documents({}) == TURNS
     assert database["aliases"].count_documents({}) == TURNS * (PROCESSES - 1)
 
@@ -151,7 +151,7 @@ def test_collections_that_were_made_by_halves_are_completed(
     mongo_uri: str, database: Database[dict[str, Any]], storage: MongoStorage
 ) -> None:
     database["schema"].delete_many({})
-    database["words"].drop()
+    database["words_waiting"].drop()
     database["articles"].drop_indexes()
     again = MongoStorage(mongo_uri, database=database.name)
     again.store(make_article("a"))

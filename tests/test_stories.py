@@ -110,7 +110,7 @@ def newsroom(request: pytest.FixtureRequest) -> Iterator[Newsroom]:
     with MongoClient[dict[str, object]](uri) as client:
 
         def fresh() -> dict[str, str]:
-            for name in ("articles", "versions", "texts", "aliases", "words", "joined"):
+            for name in ("articles", "versions", "texts", "aliases", "words_waiting", "joined"):
                 client[database][name].delete_many({})
             return {
                 "MONGO_URI": f"{place}{database}?{options}",

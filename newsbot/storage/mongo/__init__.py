@@ -8,7 +8,7 @@ after a fault does no harm. This package is the only place that imports pymongo.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -42,6 +42,7 @@ from newsbot.storage.mongo import (
     store,
     stories,
     transfer,
+    words,
 )
 from newsbot.storage.mongo import checks as page_checks
 from newsbot.storage.mongo import pages as page_collection
@@ -52,6 +53,9 @@ from newsbot.storage.mongo.transaction import transact
 from newsbot.storage.polls import Poll
 from newsbot.storage.results import SearchResult, SearchSummary
 from newsbot.storage.transfer import AliasCopy, ArticleCopy, PageCopy, Sites, TextCopy
+from newsbot.storage.wordindex.background import Background
+from newsbot.storage.wordindex.indexer import Indexer
+from newsbot.storage.wordindex.searching import WordIndex
 
 __all__ = ["MongoStorage"]
 
@@ -68,6 +72,9 @@ class MongoStorage:
         Raises :class:`newsbot.errors.DataError` kinds, in one line without credentials.
         """
         self._place = connect(uri, database, hurried=hurried)
+        self._blocks = words.MongoBlocks(self._place)
+        self._words = WordIndex(self._blocks)
+        self._background = Background(lambda: nullcontext(words.MongoBlocks(self._place)))
         try:
             with readable_errors(self._place.name):
                 prepare(self._place)
@@ -107,7 +114,9 @@ class MongoStorage:
     def store(self, article: Article) -> Stored:
         """See :meth:`newsbot.storage.base.Storage.store`."""
         with self._readable() as database:
-            return transact(self._place, lambda session: store.store(database, session, article))
+            stored = transact(self._place, lambda session: store.store(database, session, article))
+        self._background.stored(self._blocks.count_waiting)
+        return stored
 
     def article(self, canonical_url: str) -> Article | None:
         """See :meth:`newsbot.storage.base.Storage.article`."""
@@ -156,7 +165,13 @@ class MongoStorage:
         """See :meth:`newsbot.storage.base.Storage.search`."""
         with self._readable() as database:
             return search.search(
-                database, query, where, limit=limit, by_time=by_time, patience=self._place.patience
+                database,
+                self._words,
+                query,
+                where,
+                limit=limit,
+                by_time=by_time,
+                patience=self._place.patience,
             )
 
     def stories(
@@ -384,6 +399,7 @@ class MongoStorage:
         """See :meth:`newsbot.storage.transfer.Transfer.take_articles`."""
         with self._readable() as database:
             transfer.take_articles(database, copies)
+        self._background.stored(self._blocks.count_waiting, len(copies))
 
     def take_texts(self, copies: Sequence[TextCopy]) -> None:
         """See :meth:`newsbot.storage.transfer.Transfer.take_texts`."""
@@ -409,8 +425,18 @@ class MongoStorage:
         with self._readable() as database:
             books.take_books(database, some)
 
+    # --- the word index
+    def waiting(self) -> int:
+        """See :meth:`newsbot.storage.indexing.Indexing.waiting`."""
+        return self._blocks.count_waiting(0)
+
+    def index(self) -> bool:
+        """See :meth:`newsbot.storage.indexing.Indexing.index`."""
+        return Indexer(self._blocks).run(all_of_it=True)
+
     def close(self) -> None:
         """See :meth:`newsbot.storage.base.Storage.close`."""
+        self._background.close()
         self._place.client.close()
 
     # --- errors

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from newsbot.storage.mongo import words
 from newsbot.storage.mongo.articles import text_key, version_key
 from newsbot.storage.mongo.connection import Collections, Document
 from newsbot.storage.records import clean
@@ -40,7 +41,7 @@ def remove_articles(database: Collections, canonical_urls: Sequence[str]) -> int
         database["versions"].delete_many(versions)
     database["texts"].delete_many({"_id": {"$in": texts}, "article": {"$in": keys}})
     database["aliases"].delete_many({"article": {"$in": keys}})
-    database["words"].delete_many({"_id": {"$in": keys}})
+    words.forget(database, keys)
     database["articles"].update_many(
         {
             "source": {"$in": sorted({one["source"] for one in found})},

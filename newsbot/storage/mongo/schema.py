@@ -1,6 +1,6 @@
 """The collections, and why each index is there.
 
-All that must be unique is an ``_id``: of pages, articles, aliases and words the fingerprint of the
+All that must be unique is an ``_id``: of pages, articles and aliases the fingerprint of the
 URL, of texts the source with the text's key. So the same keys serve sharding, where a unique index
 is only possible on the shard key: shard each collection by its ``_id`` (hashed; ``versions`` by
 ranges of it, so that the versions of an article lie together). docs/scaling.md has the commands.
@@ -13,7 +13,9 @@ ranges of it, so that the versions of an article lie together). docs/scaling.md 
 | versions | fingerprint and number | an earlier version, whole |
 | texts | source and text key | a text that an article of the source has or once had |
 | aliases | fingerprint | another URL that brought the text of an article |
-| words | fingerprint | title and text of an article as stems (see search.py) |
+| words_waiting | fingerprint | an article that waits to be indexed (see newsbot/storage/wordindex) |
+| words_blocks | number | a block of a segment of the word index |
+| words_state | state | which segments there are |
 | sources | URL | a feed, sitemap or section front |
 | sites | domain | counters of a site |
 | search_results | search, text, fingerprint | what a search found of a text on a page (see results.py) |
@@ -57,12 +59,6 @@ _FIRST: dict[str, tuple[IndexModel, ...]] = {
     "versions": (),
     "texts": (),
     "aliases": (),
-    "words": (
-        # Articles with a word, newest first.
-        IndexModel([("stems", ASCENDING), ("moment", DESCENDING)]),
-        # Articles without a word.
-        IndexModel([("moment", DESCENDING), ("_id", DESCENDING)]),
-    ),
     "sources": (IndexModel([("source", ASCENDING), ("_id", ASCENDING)]),),
     "sites": (),
 }
@@ -152,6 +148,18 @@ def _index_stored(database: Collections) -> None:
     database["articles"].create_indexes([IndexModel([("stored", ASCENDING), ("_id", ASCENDING)])])
 
 
+def _make_words(database: Collections) -> None:
+    """The word index; what was indexed another way is indexed anew."""
+    for name in ("words_waiting", "words_blocks", "words_state"):
+        _make(database, name)
+    if database["words_state"].find_one() is None:
+        into = {"into": "words_waiting", "whenMatched": "keepExisting", "whenNotMatched": "insert"}
+        database["articles"].aggregate(
+            [{"$project": {"version": 1, "body": {"$literal": None}}}, {"$merge": into}]
+        )
+    database["words"].drop()
+
+
 MIGRATIONS: tuple[Callable[[Collections], None], ...] = (
     _make_first,
     _index_due_pages,
@@ -162,6 +170,7 @@ MIGRATIONS: tuple[Callable[[Collections], None], ...] = (
     _make_page_checks,
     _make_hours,
     _index_stored,
+    _make_words,
 )
 """``MIGRATIONS[n]`` leads from version n to n + 1. Never change one that was released: add the next.
 
@@ -211,7 +220,8 @@ def _version(database: Collections) -> int | None:
 def _refuse_foreign(place: Place) -> None:
     """Another program's collections of the same names are left alone."""
     database = place.database
-    names = (*_FIRST, "search_results", "notes", "joined", "polls", "page_checks", "site_hours")
+    later = ("search_results", "notes", "joined", "polls", "page_checks", "site_hours", "words_waiting")
+    names = (*_FIRST, *later)
     taken = [name for name in names if database[name].find_one({}, {"_id": 1}) is not None]
     if taken and _version(database) is None:  # else another worker made them meanwhile, and wrote
         raise SchemaError(

@@ -13,7 +13,8 @@ from newsbot.storage.base import MAX_VERSIONS, Stored, Verdict
 from newsbot.storage.mongo.articles import text_key, version_key
 from newsbot.storage.mongo.connection import Collections, Document, Session
 from newsbot.storage.mongo.documents import to_document
-from newsbot.storage.mongo.words import to_words
+from newsbot.storage.mongo.words import add
+from newsbot.storage.wordindex.entry import entry_of
 from newsbot.urls import canonicalize, fingerprint
 
 _KEPT = ("story", "duplicate_of")
@@ -22,11 +23,14 @@ _KEPT = ("story", "duplicate_of")
 def store(database: Collections, session: Session, article: Article) -> Stored:
     """Keep an article; within a transaction, which is what makes it safe in a race.
 
-    A new one takes four round trips: claim the text, insert the article unless there is one, insert its
-    words, commit.
+    A new one takes four round trips: claim the text, insert the article unless there is one, let its words
+    wait for the index, commit.
     """
     given = to_document(article) | {"version": 1, "stored": time.time()}
     stored, key = _keep(database, session, given)
+    if stored.verdict in (Verdict.NEW, Verdict.UPDATED):
+        new = stored.verdict is Verdict.NEW
+        add(database, session, entry_of(article, key, stored.version), new=new)
     _remember_address(database, session, given, key)
     return stored
 
@@ -40,7 +44,6 @@ def _keep(database: Collections, session: Session, given: Document) -> tuple[Sto
         {"_id": given["_id"]}, {"$setOnInsert": given}, upsert=True, session=session
     )
     if own is None:
-        database["words"].insert_one(to_words(given), session=session)
         return Stored(Verdict.NEW, given["canonical_url"], 1), given["_id"]
     return _again(database, session, given, own)
 
@@ -114,7 +117,6 @@ def _update(database: Collections, session: Session, given: Document, own: Docum
     given["version"] = version
     _keep_discovery(given, own)
     database["articles"].replace_one({"_id": key}, given, session=session)
-    database["words"].replace_one({"_id": key}, to_words(given), upsert=True, session=session)
     return Stored(Verdict.UPDATED, given["canonical_url"], version), key
 
 

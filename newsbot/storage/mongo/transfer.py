@@ -16,10 +16,11 @@ from newsbot.storage.mongo.articles import version_key
 from newsbot.storage.mongo.connection import Collections, Document
 from newsbot.storage.mongo.documents import from_document, harmless, to_document
 from newsbot.storage.mongo.links import from_links, to_links
-from newsbot.storage.mongo.words import to_words
+from newsbot.storage.mongo.words import add_all
 from newsbot.storage.records import clean
 from newsbot.storage.referrers import Referrers
 from newsbot.storage.transfer import AT_ONCE, AliasCopy, ArticleCopy, PageCopy, Sites, TextCopy
+from newsbot.storage.wordindex.entry import entry_of
 
 _KEY = 16  # bytes of a fingerprint
 
@@ -82,8 +83,7 @@ def take_articles(database: Collections, copies: Sequence[ArticleCopy]) -> None:
             key = version_key(copy.fingerprint, one.version)
             earlier.append(ReplaceOne({"_id": key}, to_document(one) | {"_id": key}, upsert=True))
     _write(database, "versions", earlier)
-    words = [ReplaceOne({"_id": own["_id"]}, to_words(own), upsert=True) for _, own in documents]
-    _write(database, "words", words)
+    add_all(database, [entry_of(copy.article, own["_id"], own["version"]) for copy, own in documents])
     own = [UpdateOne({"_id": own["_id"]}, {"$setOnInsert": own}, upsert=True) for _, own in documents]
     _write(database, "articles", own)
 

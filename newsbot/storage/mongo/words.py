@@ -1,35 +1,142 @@
-"""An article as search sees it: the document of ``words``.
+"""The word index in MongoDB; see :mod:`newsbot.storage.wordindex`.
 
-``stems`` has each stem once, for the index; ``title`` and ``text`` have all in order, each between
-spaces of its own (`` a  b  a ``), so that phrases are found and words counted by plain comparison.
+Storing an article writes one more document, without any index but its key; some hundreds of articles together
+become a few dozen blocks of 16 kB.
 """
 
 from __future__ import annotations
 
-from itertools import islice
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 
-from newsbot.storage.mongo.connection import Document
-from newsbot.storage.stems import stems
+from bson.binary import Binary
+from pymongo import UpdateOne
+from pymongo.errors import DuplicateKeyError
 
-MAX_INDEXED = 50_000
-"""Different stems of one article that are in the index (a long novel has some 30,000)."""
+from newsbot.storage.mongo.connection import Collections, Document, Place, Session
+from newsbot.storage.mongo.documents import from_document
+from newsbot.storage.mongo.faults import readable_errors
+from newsbot.storage.mongo.transaction import transact
+from newsbot.storage.wordindex.entry import Entry, entry_of, unpacked
+from newsbot.storage.wordindex.segments import State, state_of
 
-
-def to_words(article: Document) -> Document:
-    """Return the document of ``words`` for a document of ``articles``."""
-    title, text = stems(article["title"]), stems(article["text"])
-    return {
-        "_id": article["_id"],
-        "source": article["source"],
-        "language": article["language"],
-        "moment": article["moment"],
-        "length": len(title) + len(text),
-        "stems": list(islice(dict.fromkeys([*title, *text]), MAX_INDEXED)),
-        "title": phrase(title),
-        "text": phrase(text),
-    }
+_STATE = "state"
+_AT_ONCE = 64  # blocks that are written in one message: a megabyte or two
 
 
-def phrase(words: list[str] | tuple[str, ...]) -> str:
-    """Return the stems that follow each other as they stand in ``title`` and ``text``."""
-    return "".join(f" {word} " for word in words)
+def add(database: Collections, session: Session, entry: Entry, *, new: bool) -> None:
+    """Let a version of an article wait to be indexed; within a transaction."""
+    document: Document = {"_id": entry.key, "version": entry.version, "body": Binary(entry.packed())}
+    if new:
+        database["words_waiting"].insert_one(document, session=session)
+    else:
+        database["words_waiting"].replace_one({"_id": entry.key}, document, upsert=True, session=session)
+
+
+def add_all(database: Collections, entries: Sequence[Entry]) -> None:
+    """Let articles wait that were not stored one by one."""
+    if entries:
+        database["words_waiting"].bulk_write(
+            [
+                UpdateOne(
+                    {"_id": one.key},
+                    {"$set": {"version": one.version, "body": Binary(one.packed())}},
+                    upsert=True,
+                )
+                for one in entries
+            ],
+            ordered=False,
+        )
+
+
+class MongoBlocks:
+    """:class:`newsbot.storage.wordindex.blocks.BlockStore` in MongoDB."""
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+        self._database = place.database
+
+    def state(self) -> State:
+        """See :meth:`newsbot.storage.wordindex.blocks.BlockStore.state`."""
+        with self._readable():
+            found = self._database["words_state"].find_one({"_id": _STATE})
+        return state_of(None if found is None else found["state"])
+
+    def change(self, old: State, new: State, folded: Sequence[Entry] = ()) -> bool:
+        """See :meth:`newsbot.storage.wordindex.blocks.BlockStore.change`."""
+        with self._readable():
+            if not folded:
+                return self._replace(None, old, new)
+
+            def work(session: Session) -> bool:
+                if not self._replace(session, old, new):
+                    return False
+                keys = {one.key: one.version for one in folded}
+                some = {"$or": [{"_id": key, "version": version} for key, version in keys.items()]}
+                self._database["words_waiting"].delete_many(some, session=session)
+                return True
+
+            return transact(self._place, work)
+
+    def _replace(self, session: Session | None, old: State, new: State) -> bool:
+        """Write the state; False if it is not ``old`` any more."""
+        document = {"_id": _STATE, "revision": new.revision, "state": new.to_json()}
+        states = self._database["words_state"]
+        if old.revision:
+            asked = {"_id": _STATE, "revision": old.revision}
+            return states.replace_one(asked, document, session=session).matched_count == 1
+        try:
+            states.insert_one(document, session=session)
+        except DuplicateKeyError:
+            return False
+        return True
+
+    def waiting(self, limit: int) -> list[Entry]:
+        """See :meth:`newsbot.storage.wordindex.blocks.BlockStore.waiting`."""
+        with self._readable():
+            found = list(self._database["words_waiting"].find().limit(limit))
+            bare = [one["_id"] for one in found if one["body"] is None]
+            made = self._made(bare) if bare else {}
+        return [
+            entry
+            for one in found
+            if (
+                entry := made.get(one["_id"])
+                if one["body"] is None
+                else unpacked(one["_id"], one["version"], one["body"])
+            )
+        ]
+
+    def count_waiting(self, most: int) -> int:
+        """Return how many wait, or ``most`` if more do; 0: any number."""
+        with self._readable():
+            waiting = self._database["words_waiting"]
+            if most:
+                return waiting.count_documents({}, hint="_id_", limit=most)
+            return waiting.count_documents({}, hint="_id_")
+
+    def blocks(self, numbers: Sequence[int]) -> Mapping[int, bytes]:
+        """See :meth:`newsbot.storage.wordindex.blocks.BlockStore.blocks`."""
+        with self._readable():
+            found = self._database["words_blocks"].find({"_id": {"$in": list(numbers)}})
+            return {one["_id"]: one["body"] for one in found}
+
+    def write(self, blocks: Mapping[int, bytes]) -> None:
+        """See :meth:`newsbot.storage.wordindex.blocks.BlockStore.write`."""
+        documents = [{"_id": number, "body": Binary(body)} for number, body in blocks.items()]
+        with self._readable():
+            for start in range(0, len(documents), _AT_ONCE):
+                self._database["words_blocks"].insert_many(documents[start : start + _AT_ONCE], ordered=False)
+
+    def drop(self, first: int, after: int) -> None:
+        """See :meth:`newsbot.storage.wordindex.blocks.BlockStore.drop`."""
+        with self._readable():
+            self._database["words_blocks"].delete_many({"_id": {"$gte": first, "$lt": after}})
+
+    def _made(self, keys: Sequence[bytes]) -> dict[bytes, Entry]:
+        """The entries of articles that were stored before there was this index."""
+        found = self._database["articles"].find({"_id": {"$in": list(keys)}})
+        return {one["_id"]: entry_of(from_document(one), one["_id"], one["version"]) for one in found}
+
+    def _readable(self) -> AbstractContextManager[None]:
+        return readable_errors(self._place.name)

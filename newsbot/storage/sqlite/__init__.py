@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -45,15 +45,21 @@ from newsbot.storage.sqlite import (
     store,
     stories,
     transfer,
+    words,
 )
 from newsbot.storage.sqlite import checks as page_checks
 from newsbot.storage.sqlite import pages as page_table
 from newsbot.storage.sqlite.schema import MIGRATIONS
 from newsbot.storage.transfer import AliasCopy, ArticleCopy, PageCopy, Sites, TextCopy
+from newsbot.storage.wordindex.background import Background
+from newsbot.storage.wordindex.blocks import BlockStore
+from newsbot.storage.wordindex.indexer import Indexer
+from newsbot.storage.wordindex.searching import WordIndex
 
 __all__ = ["SqliteStorage"]
 
 _Record = TypeVar("_Record")
+_ALL = 1 << 62
 
 
 class SqliteStorage:
@@ -62,6 +68,9 @@ class SqliteStorage:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._database = open_database(path, component="storage", migrations=MIGRATIONS)
+        self._blocks = words.SqliteBlocks(self._database, path)
+        self._words = WordIndex(self._blocks)
+        self._background = Background(self._blocks_apart)
 
     # --- pages
     def discover(self, pages: Sequence[PageRecord]) -> None:
@@ -95,7 +104,9 @@ class SqliteStorage:
     def store(self, article: Article) -> Stored:
         """See :meth:`newsbot.storage.base.Storage.store`."""
         with self._writing() as database:
-            return store.store(database, article)
+            stored = store.store(database, article)
+        self._background.stored(self._blocks.count_waiting)
+        return stored
 
     def article(self, canonical_url: str) -> Article | None:
         """See :meth:`newsbot.storage.base.Storage.article`."""
@@ -141,7 +152,7 @@ class SqliteStorage:
     ) -> list[Hit]:
         """See :meth:`newsbot.storage.base.Storage.search`."""
         with self._reading() as database:
-            return search.search(database, query, where, limit=limit, by_time=by_time)
+            return search.search(database, self._words, query, where, limit=limit, by_time=by_time)
 
     def stories(
         self,
@@ -367,6 +378,7 @@ class SqliteStorage:
         """See :meth:`newsbot.storage.transfer.Transfer.take_articles`."""
         with self._writing() as database:
             transfer.take_articles(database, copies)
+        self._background.stored(self._blocks.count_waiting, len(copies))
 
     def take_texts(self, copies: Sequence[TextCopy]) -> None:
         """See :meth:`newsbot.storage.transfer.Transfer.take_texts`."""
@@ -396,11 +408,27 @@ class SqliteStorage:
         """Break off what another thread reads now: it raises :class:`newsbot.errors.DataError`."""
         self._database.interrupt()
 
+    # --- the word index
+    def waiting(self) -> int:
+        """See :meth:`newsbot.storage.indexing.Indexing.waiting`."""
+        return self._blocks.count_waiting(_ALL)
+
+    def index(self) -> bool:
+        """See :meth:`newsbot.storage.indexing.Indexing.index`."""
+        return Indexer(self._blocks).run(all_of_it=True)
+
     def close(self) -> None:
         """See :meth:`newsbot.storage.base.Storage.close`."""
+        self._background.close()
         self._database.close()
 
     # --- transactions and errors
+    @contextmanager
+    def _blocks_apart(self) -> Iterator[BlockStore]:
+        """The word index on a connection of its own, for another thread."""
+        with closing(open_database(self._path, component="storage", migrations=MIGRATIONS)) as database:
+            yield words.SqliteBlocks(database, self._path)
+
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
         with readable_errors(self._path), transaction(self._database) as database:

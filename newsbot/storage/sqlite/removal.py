@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Sequence
 
 from newsbot.storage.records import clean
-from newsbot.storage.sqlite import search
+from newsbot.storage.sqlite import words
 from newsbot.urls import fingerprint
 
 _THESE = "(SELECT value FROM json_each(?))"
@@ -25,12 +25,7 @@ def remove_articles(database: sqlite3.Connection, canonical_urls: Sequence[str])
     found = _articles(database, canonical_urls)
     if not found:
         return 0
-    for number, row in found.items():
-        search.remove(database, number, row["version"], row["title"], row["text"])
-        versions = database.execute("SELECT document FROM article_version WHERE article = ?", (number,))
-        for (document,) in versions.fetchall():
-            earlier = json.loads(document)
-            search.remove(database, number, earlier["version"], earlier["title"], earlier["text"])
+    words.forget(database, [row["fingerprint"] for row in found.values()])
     numbers = json.dumps(list(found))
     sources = sorted({row["source"] for row in found.values()})
     urls = json.dumps([row["canonical_url"] for row in found.values()])
@@ -75,7 +70,7 @@ def _articles(database: sqlite3.Connection, canonical_urls: Sequence[str]) -> di
     found = {}
     for url in dict.fromkeys(canonical_urls):
         row = database.execute(
-            "SELECT id, canonical_url, source, version, title, text FROM article WHERE fingerprint = ?",
+            "SELECT id, fingerprint, canonical_url, source FROM article WHERE fingerprint = ?",
             (fingerprint(clean(url)),),
         ).fetchone()
         if row is not None:

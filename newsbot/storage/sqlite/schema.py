@@ -209,5 +209,25 @@ MIGRATIONS = (
     ALTER TABLE article ADD COLUMN stored REAL NOT NULL DEFAULT 0;
     CREATE INDEX article_by_stored ON article (stored);
     """,
+    """
+    -- The word index (newsbot/storage/wordindex): what waits to be indexed, the blocks of segments, and which
+    -- segments there are. What was indexed another way is indexed anew.
+    DROP TABLE article_search;
+    CREATE TABLE search_waiting (
+        number      INTEGER PRIMARY KEY,
+        fingerprint BLOB NOT NULL UNIQUE,
+        version     INTEGER NOT NULL,
+        body        BLOB                 -- its words; NULL: they are read from the article
+    );
+    CREATE TABLE search_block (
+        number INTEGER PRIMARY KEY,
+        body   BLOB NOT NULL
+    );
+    CREATE TABLE search_state (
+        one   INTEGER PRIMARY KEY CHECK (one = 1),
+        state TEXT NOT NULL  -- JSON
+    );
+    INSERT INTO search_waiting (fingerprint, version) SELECT fingerprint, version FROM article ORDER BY id;
+    """,
 )
 """``MIGRATIONS[n]`` leads from version n to n + 1. Never change one that was released: add the next."""

@@ -10,7 +10,8 @@ from typing import Any
 from newsbot.items import Article
 from newsbot.storage.base import MAX_VERSIONS, Stored, Verdict
 from newsbot.storage.records import COLUMNS, to_row
-from newsbot.storage.sqlite import search
+from newsbot.storage.sqlite import words
+from newsbot.storage.wordindex.entry import entry_of
 from newsbot.urls import canonicalize, fingerprint
 
 _WRITTEN = (*COLUMNS, "data", "moment", "stored")
@@ -34,6 +35,8 @@ def store(database: sqlite3.Connection, article: Article) -> Stored:
     row["stored"] = time.time()
     row["fingerprint"] = fingerprint(article.canonical_url)
     stored, number = _keep(database, row)
+    if stored.verdict in (Verdict.NEW, Verdict.UPDATED):
+        words.add(database, entry_of(article, row["fingerprint"], stored.version))
     _remember_address(database, row, number)
     return stored
 
@@ -83,7 +86,6 @@ def _add(database: sqlite3.Connection, row: dict[str, Any]) -> tuple[Stored, int
     number = insert(database, row)
     database.execute("DELETE FROM article_alias WHERE fingerprint = ?", (row["fingerprint"],))
     _remember_text(database, row, number)
-    search.add(database, number, 1, row["title"], row["text"])
     return Stored(Verdict.NEW, row["canonical_url"], 1), number
 
 
@@ -118,7 +120,6 @@ def _update(database: sqlite3.Connection, row: dict[str, Any], own: sqlite3.Row)
     row |= {"id": number, "version": version, "data": _with_discovery(row["data"], own["data"])}
     database.execute(_UPDATE, row)
     _remember_text(database, row, number)
-    search.add(database, number, version, row["title"], row["text"])
     return Stored(Verdict.UPDATED, row["canonical_url"], version), number
 
 

@@ -10,8 +10,9 @@ from typing import Any
 from newsbot.storage.base import SiteRecord
 from newsbot.storage.records import clean, from_row, to_row
 from newsbot.storage.referrers import Referrers
-from newsbot.storage.sqlite import articles, pages, search, sources, store
+from newsbot.storage.sqlite import articles, pages, sources, store, words
 from newsbot.storage.transfer import AT_ONCE, AliasCopy, ArticleCopy, PageCopy, Sites, TextCopy
+from newsbot.storage.wordindex.entry import entry_of
 
 _PAGES = "SELECT *, fingerprint AS key FROM page WHERE fingerprint > ? {sites} ORDER BY fingerprint LIMIT ?"
 _ARTICLES = (
@@ -96,7 +97,7 @@ def take_articles(database: sqlite3.Connection, copies: Sequence[ArticleCopy]) -
             "INSERT INTO article_version VALUES (?, ?, ?)",
             [(number, one.version, json.dumps(to_row(one), ensure_ascii=False)) for one in copy.earlier],
         )
-        search.add(database, number, copy.article.version, copy.article.title, copy.article.text)
+        words.add(database, entry_of(copy.article, copy.fingerprint, copy.article.version))
 
 
 def take_texts(database: sqlite3.Connection, copies: Sequence[TextCopy]) -> None:

@@ -1,0 +1,97 @@
+"""The word index in the embedded file; see :mod:`newsbot.storage.wordindex`."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from newsbot.sqlitefile import readable_errors, transaction
+from newsbot.storage.records import from_row
+from newsbot.storage.sqlite.articles import READ
+from newsbot.storage.wordindex.entry import Entry, entry_of, unpacked
+from newsbot.storage.wordindex.segments import State, state_of
+
+
+def add(database: sqlite3.Connection, entry: Entry) -> None:
+    """Let a version of an article wait to be indexed; within a write transaction."""
+    database.execute(
+        "INSERT OR REPLACE INTO search_waiting (fingerprint, version, body) VALUES (?, ?, ?)",
+        (entry.key, entry.version, entry.packed()),
+    )
+
+
+class SqliteBlocks:
+    """:class:`newsbot.storage.wordindex.blocks.BlockStore` in the embedded file."""
+
+    def __init__(self, database: sqlite3.Connection, path: Path) -> None:
+        self._database, self._path = database, path
+
+    def state(self) -> State:
+        """See :meth:`newsbot.storage.wordindex.blocks.BlockStore.state`."""
+        with readable_errors(self._path):
+            row = self._database.execute("SELECT state FROM search_state").fetchone()
+        return state_of(None if row is None else row[0])
+
+    def change(self, old: State, new: State, folded: Sequence[Entry] = ()) -> bool:
+        """See :meth:`newsbot.storage.wordindex.blocks.BlockStore.change`."""
+        with readable_errors(self._path), transaction(self._database) as database:
+            row = database.execute("SELECT state FROM search_state").fetchone()
+            if state_of(None if row is None else row[0]).revision != old.revision:
+                return False
+            database.execute(
+                "INSERT OR REPLACE INTO search_state (one, state) VALUES (1, ?)", (new.to_json(),)
+            )
+            database.executemany(
+                "DELETE FROM search_waiting WHERE fingerprint = ? AND version = ?",
+                [(one.key, one.version) for one in folded],
+            )
+        return True
+
+    def waiting(self, limit: int) -> list[Entry]:
+        """See :meth:`newsbot.storage.wordindex.blocks.BlockStore.waiting`."""
+        with readable_errors(self._path):
+            rows = self._database.execute(
+                "SELECT fingerprint, version, body FROM search_waiting ORDER BY number LIMIT ?", (limit,)
+            ).fetchall()
+            return [
+                one
+                for row in rows
+                if (one := unpacked(*row) if row["body"] is not None else self._made(row["fingerprint"]))
+            ]
+
+    def count_waiting(self, most: int) -> int:
+        """Return how many wait, or ``most`` if more do."""
+        with readable_errors(self._path):
+            counted = self._database.execute(
+                "SELECT count(*) FROM (SELECT 1 FROM search_waiting LIMIT ?)", (most,)
+            )
+            return int(counted.fetchone()[0])
+
+    def blocks(self, numbers: Sequence[int]) -> Mapping[int, bytes]:
+        """See :meth:`newsbot.storage.wordindex.blocks.BlockStore.blocks`."""
+        with readable_errors(self._path):
+            rows = self._database.execute(
+                "SELECT number, body FROM search_block WHERE number IN (SELECT value FROM json_each(?))",
+                (json.dumps(list(numbers)),),
+            )
+            return {row[0]: row[1] for row in rows}
+
+    def write(self, blocks: Mapping[int, bytes]) -> None:
+        """See :meth:`newsbot.storage.wordindex.blocks.BlockStore.write`."""
+        with readable_errors(self._path), transaction(self._database) as database:
+            database.executemany("INSERT OR REPLACE INTO search_block VALUES (?, ?)", sorted(blocks.items()))
+
+    def drop(self, first: int, after: int) -> None:
+        """See :meth:`newsbot.storage.wordindex.blocks.BlockStore.drop`."""
+        with readable_errors(self._path), transaction(self._database) as database:
+            database.execute("DELETE FROM search_block WHERE number >= ? AND number < ?", (first, after))
+
+    def _made(self, key: bytes) -> Entry | None:
+        """The entry of an article that was stored before there was this index."""
+        row = self._database.execute(f"SELECT {READ} FROM article a WHERE fingerprint = ?", (key,)).fetchone()
+        if row is None:
+            return None
+        article = from_row(row)
+        return entry_of(article, key, article.version)

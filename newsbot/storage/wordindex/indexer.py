@@ -1,0 +1,124 @@
+"""When what is written: one process at a time folds what waits, and merges segments.
+
+The state names who may, and until when; every change of it fails when somebody else changed it
+meanwhile, so that a process that was away too long does no harm.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from uuid import uuid4
+
+from newsbot.storage.wordindex.blocks import BlockStore
+from newsbot.storage.wordindex.building import fold, merge
+from newsbot.storage.wordindex.segments import State, blocks_of, to_merge
+
+FOLD_AT = 256
+"""So many articles wait until they are folded; searches read them all."""
+FOLDED = 2_048
+"""Articles that are folded at once, at most."""
+_HELD = 60.0
+_DOOMED = 60.0
+"""Seconds for which a reader may still be at a segment that was merged."""
+
+
+class Indexer:
+    """Keeps the index in order. For one thread."""
+
+    def __init__(self, store: BlockStore, clock: Callable[[], float] = time.time) -> None:
+        self._store = store
+        self._clock = clock
+        self._owner = uuid4().hex
+        self._state = State()
+
+    def run(self, go_on: Callable[[], bool] = lambda: True, *, all_of_it: bool = False) -> bool:
+        """Fold and merge until there is nothing to do; False if another process is at it, or was faster.
+
+        ``go_on`` is asked now and then. ``all_of_it``: fold also when only a few articles wait.
+        """
+        self._state = self._store.state()
+        if self._state.owner not in ("", self._owner) and self._state.until > self._clock():
+            return False
+        if not self._due(all_of_it=all_of_it):
+            return True
+        return self._tidy(everything=True) and self._work(go_on, all_of_it=all_of_it) and self._release()
+
+    def _due(self, *, all_of_it: bool) -> bool:
+        state = self._state
+        if state.building or state.doomed or to_merge(state.segments):
+            return True
+        return len(self._store.waiting(FOLD_AT)) >= (1 if all_of_it else FOLD_AT)
+
+    def _work(self, go_on: Callable[[], bool], *, all_of_it: bool) -> bool:
+        while go_on():
+            waiting = self._store.waiting(FOLDED)
+            if len(waiting) >= FOLD_AT or (all_of_it and waiting):
+                number = self._begin()
+                if number is None:
+                    return False
+                new = fold(self._store, number, waiting)
+                segments = (*self._state.segments, new)
+                if not self._change(waiting, segments=segments, building=()):
+                    return False
+            elif to_merge(self._state.segments):
+                if not self._merge(go_on):
+                    return False
+            else:
+                return True
+        return True
+
+    def _merge(self, go_on: Callable[[], bool]) -> bool:
+        parts = to_merge(self._state.segments)
+        number = self._begin()
+        if number is None:
+            return False
+        asked = self._clock()
+
+        def on() -> bool:
+            nonlocal asked
+            if self._clock() - asked > _HELD / 3:
+                asked = self._clock()
+                return go_on() and self._change()
+            return go_on()
+
+        new = merge(self._store, number, parts, on)
+        if new is None:  # told to stop, or too late: the next one tidies up
+            self._release()
+            return False
+        rest = tuple(one for one in self._state.segments if one not in parts)
+        gone = tuple((part.number, self._clock()) for part in parts)
+        return (
+            self._change(segments=(*rest, new), building=(), doomed=(*self._state.doomed, *gone))
+            and self._tidy()
+        )
+
+    def _begin(self) -> int | None:
+        """Announce a segment and return its number; None if another process was faster."""
+        number = self._state.next
+        done = self._change(next=number + 1, building=(*self._state.building, number))
+        return number if done else None
+
+    def _tidy(self, *, everything: bool = False) -> bool:
+        """Delete merged segments that nobody reads any more, and what was left half written."""
+        late = [number for number, since in self._state.doomed if self._clock() - since > _DOOMED]
+        left = self._state.building if everything else ()
+        if not self._change():  # it is ours now, or not
+            return False
+        for number in (*late, *left):
+            self._store.drop(*blocks_of(number))
+        if not late and not left:
+            return True
+        doomed = tuple(one for one in self._state.doomed if one[0] not in late)
+        return self._change(doomed=doomed, building=() if everything else self._state.building)
+
+    def _release(self) -> bool:
+        new = self._state.changed(owner="", until=0.0)
+        return self._store.change(self._state, new)
+
+    def _change(self, folded: object = (), **values: object) -> bool:
+        new = self._state.changed(owner=self._owner, until=self._clock() + _HELD, **values)
+        done = self._store.change(self._state, new, folded)  # type: ignore[arg-type]
+        if done:
+            self._state = new
+        return done

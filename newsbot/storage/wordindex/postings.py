@@ -1,0 +1,147 @@
+"""Which terms stand in which articles, how often and where, as arrays.
+
+An article is a number within its segment, in the order of time, the newest first. Positions of a title
+are 0 to 249, those of a text begin at 256, so that a phrase cannot run from one into the other. Marks
+(site, language) and words of authors are terms of their own, with a sign before them that no word has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from newsbot.storage.wordindex.entry import Entry
+
+TEXT_BEGINS = 256
+MAX_TITLE = 250
+MAX_POSITION = 0xFFFF
+"""Words farther behind are found, but not in phrases."""
+MAX_COUNT = 255
+"""Places of a word in one article that are kept."""
+_TITLE_SHIFT, _MAX_IN_TITLE, _MAX_IN_TEXT = 5, 7, 31
+_AUTHORS_APART = 8
+
+Ints = npt.NDArray[Any]
+SITE, LANGUAGE, AUTHOR = "\x01s", "\x01l", "\x01a"
+
+
+@dataclass(frozen=True, slots=True)
+class Postings:
+    """Sorted by term (in the order of ``terms``), then by article."""
+
+    terms: list[bytes]
+    term: Ints
+    """Of each posting, the place of its term in ``terms``."""
+    doc: Ints
+    """The article (uint16)."""
+    weight: Ints
+    """How often it has the term (uint8): three bits for the title, five for the rest."""
+    count: Ints
+    """How many places are kept (uint8)."""
+    position: Ints
+    """All places, those of the first posting first (uint16)."""
+
+
+def in_title(weight: Ints) -> Ints:
+    """Return how often the title has the term."""
+    return weight >> _TITLE_SHIFT
+
+
+def in_text(weight: Ints) -> Ints:
+    """Return how often the rest has the term."""
+    return weight & _MAX_IN_TEXT
+
+
+def postings_of(entries: Sequence[Entry], only: frozenset[str] | None = None) -> Postings:
+    """Return the postings of articles, which are numbered as they come; of all terms or ``only`` some."""
+    numbers: dict[str, int] = {}
+    term: list[int] = []
+    place: list[int] = []
+    for doc, entry in enumerate(entries):
+        first = doc << 16
+        for word, position in _placed(entry):
+            if only is None or word in only:
+                term.append(numbers.setdefault(word, len(numbers)))
+                place.append(first | position)
+    names = [name.encode() for name in numbers]
+    order = sorted(range(len(names)), key=names.__getitem__)
+    rank = np.empty(len(names), np.int64)
+    rank[order] = np.arange(len(names))
+    keys = np.unique(rank[np.array(term, np.int64)] << 32 | np.array(place, np.int64))
+    return _from_keys([names[number] for number in order], keys)
+
+
+def _placed(entry: Entry) -> Iterator[tuple[str, int]]:
+    yield SITE + entry.source, 0
+    if entry.language:
+        yield LANGUAGE + entry.language, 0
+    position = 0
+    for author in entry.authors.split(","):
+        for word in author.split():
+            yield AUTHOR + word, min(position, MAX_POSITION)
+            position += 1
+        position += _AUTHORS_APART
+    yield from zip(entry.title.split()[:MAX_TITLE], range(MAX_TITLE), strict=False)
+    words = entry.text.split()
+    yield from zip(words, range(TEXT_BEGINS, MAX_POSITION), strict=False)
+    yield from ((word, MAX_POSITION) for word in words[MAX_POSITION - TEXT_BEGINS :])
+
+
+def _from_keys(terms: list[bytes], keys: Ints) -> Postings:
+    """``keys``: term, article and position in one number, sorted, each once."""
+    pairs, first = np.unique(keys >> 16, return_index=True)
+    counts = np.diff(np.append(first, len(keys)))
+    nth = np.arange(len(keys)) - np.repeat(first, counts)
+    positions = (keys & 0xFFFF).astype(np.uint16)
+    owner = np.repeat(np.arange(len(pairs)), counts)
+    title = np.bincount(owner[positions < TEXT_BEGINS], minlength=len(pairs))
+    marks = np.fromiter((name[:1] == b"\x01" for name in terms), bool, len(terms))
+    term = (pairs >> 16).astype(np.int32)
+    title[marks[term]] = 0
+    weight = np.minimum(title, _MAX_IN_TITLE) << _TITLE_SHIFT | np.minimum(counts - title, _MAX_IN_TEXT)
+    return Postings(
+        terms,
+        term,
+        (pairs & 0xFFFF).astype(np.uint16),
+        weight.astype(np.uint8),
+        np.minimum(counts, MAX_COUNT).astype(np.uint8),
+        positions[nth < MAX_COUNT],
+    )
+
+
+def joined(parts: Iterable[Postings]) -> Postings:
+    """Return the postings of several parts as one; no article may have a term in two of them."""
+    some = list(parts)
+    known: dict[bytes, int] = {}
+    for part in some:
+        for name in part.terms:
+            known.setdefault(name, len(known))
+    names = sorted(known)
+    rank = {name: number for number, name in enumerate(names)}
+    maps = [np.fromiter((rank[name] for name in part.terms), np.int64, len(part.terms)) for part in some]
+    term = np.concatenate([own[part.term] for own, part in zip(maps, some, strict=True)])
+    doc = np.concatenate([part.doc for part in some])
+    order = np.argsort(term << 16 | doc, kind="stable")
+    count = np.concatenate([part.count for part in some])
+    return Postings(
+        names,
+        term[order].astype(np.int32),
+        doc[order],
+        np.concatenate([part.weight for part in some])[order],
+        count[order],
+        gathered(np.concatenate([part.position for part in some]), count, order),
+    )
+
+
+def gathered(values: Ints, counts: Ints, order: Ints) -> Ints:
+    """Return runs of ``values`` (the n-th has ``counts[n]``) in the given order of runs."""
+    sizes = counts[order].astype(np.int64)
+    starts = (np.cumsum(counts, dtype=np.int64) - counts)[order]
+    ends = np.cumsum(sizes)
+    places = np.arange(int(ends[-1]) if len(ends) else 0) + np.repeat(starts - (ends - sizes), sizes)
+    found: Ints = values[places]
+    return found
