@@ -44,16 +44,17 @@ def answer(
         parts = index.find(asked, limit=limit, by_time=by_time)
     hits = [
         Hit(article, snippet(article.title, article.text, query.stems), score)
-        for article, score in islice(_present(parts, load), limit)
+        for article, score in islice(_present(parts, load, limit), limit)
     ]
     return hits if by_time else sorted(hits, key=lambda hit: -hit.score)
 
 
-def _present(parts: Iterator[list[Found]], load: Load) -> Iterator[tuple[Article, float]]:
+def _present(parts: Iterator[list[Found]], load: Load, at_once: int) -> Iterator[tuple[Article, float]]:
     given: set[bytes] = set()
-    for part in parts:
-        articles = load([found.key for found in part])
-        for found in part:
+    pages = (part[start : start + at_once] for part in parts for start in range(0, len(part), at_once))
+    for page in pages:
+        articles = load([found.key for found in page])
+        for found in page:
             article = articles.get(found.key)
             if article is not None and article.version == found.version and found.key not in given:
                 given.add(found.key)

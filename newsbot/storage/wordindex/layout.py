@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from newsbot.storage.wordindex.postings import Ints, Postings
+from newsbot.storage.wordindex.postings import Ints, Postings, gathered
 from newsbot.storage.wordindex.segments import KEYS, KEYS_A_BLOCK, LENGTHS, MOMENTS, Segment, bucket_of
 
 LARGE = 1_024
@@ -54,66 +54,94 @@ class BucketWriter:
 
     def blocks(self, postings: Postings, buckets: Sequence[int]) -> dict[int, bytes]:
         """Return the blocks of these buckets; ``postings`` has all terms of them and no others."""
-        members: dict[int, list[int]] = {bucket: [] for bucket in buckets}
-        for number, name in enumerate(postings.terms):
-            members[bucket_of(name, self._segment.buckets)].append(number)
-        having = np.bincount(postings.term, minlength=len(postings.terms))
-        ends = np.cumsum(having)
-        places = np.concatenate([[0], np.cumsum(postings.count, dtype=np.int64)])
-        arrays = _Arrays(postings, (ends - having).tolist(), ends.tolist(), places)
+        own = np.fromiter(
+            (bucket_of(name, self._segment.buckets) for name in postings.terms), np.int64, len(postings.terms)
+        )
+        terms = np.argsort(own, kind="stable")
+        rank = np.empty(len(terms), np.int64)
+        rank[terms] = np.arange(len(terms))
+        order = np.argsort(rank[postings.term], kind="stable")
+        sorted_ = _Sorted.of(postings, terms, order)
+        starts = np.searchsorted(own[terms], [*buckets]).tolist()
+        ends = np.searchsorted(own[terms], [*buckets], "right").tolist()
         found: dict[int, bytes] = {}
-        for bucket, terms in members.items():
-            self._write(bucket, terms, arrays, found)
+        for bucket, start, end in zip(buckets, starts, ends, strict=True):
+            self._write(bucket, sorted_, range(start, end), found)
         return found
 
-    def _write(self, bucket: int, terms: list[int], arrays: _Arrays, found: dict[int, bytes]) -> None:
-        parts: tuple[list[bytes], ...] = ([], [], [], [])
-        columns: tuple[list[int], ...] = ([], [], [], [])  # articles, block of them, places, block of them
-        for term in terms:
-            docs, weights, counts, positions = arrays.of(term)
-            own = (len(docs), 0, len(positions), 0)
-            large_docs = self._aside(len(docs), docs, weights, found)
-            large_places = self._aside(len(positions), counts, positions, found)
-            if not large_docs:
-                parts[0].append(docs.tobytes())
-                parts[1].append(weights.tobytes())
-            if not large_places:
-                parts[2].append(counts.tobytes())
-                parts[3].append(positions.tobytes())
-            for column, value in zip(columns, (own[0], large_docs, own[2], large_places), strict=True):
-                column.append(value)
-        names = b"\n".join(arrays.postings.terms[term] for term in terms)
-        numbers = [np.array(column, "<u4").tobytes() for column in columns]
+    def _write(self, bucket: int, own: _Sorted, terms: range, found: dict[int, bytes]) -> None:
+        """Write the terms of a bucket, which stand side by side."""
+        start, end = terms.start, terms.stop
+        docs = slice(int(own.starts[start]), int(own.starts[end]))
+        places = slice(int(own.places[start]), int(own.places[end]))
+        having = np.diff(own.starts[start : end + 1])
+        placed = np.diff(own.places[start : end + 1])
+        large_docs, large_places = np.zeros(len(terms), "<u4"), np.zeros(len(terms), "<u4")
+        for number in np.flatnonzero((having > LARGE) | (placed > LARGE)).tolist():
+            doc, weight, count, position = own.term(start + number)
+            if len(doc) > LARGE:
+                large_docs[number] = self._aside(doc.tobytes() + weight.tobytes(), found)
+            large_places[number] = self._aside(count.tobytes() + position.tobytes(), found)
+        inline, kept = np.repeat(large_docs == 0, having), np.repeat(large_places == 0, having)
+        names = b"\n".join(own.names[start:end])
+        head = (
+            _HEAD.pack(len(terms), len(names)) + names + having.astype("<u4").tobytes() + large_docs.tobytes()
+        )
         place = self._segment.first_bucket + bucket
-        head = _HEAD.pack(len(terms), len(names)) + names + numbers[0] + numbers[1]
-        found[self._segment.block(place)] = head + b"".join(parts[0]) + b"".join(parts[1])
+        found[self._segment.block(place)] = (
+            head + own.doc[docs][inline].tobytes() + own.weight[docs][inline].tobytes()
+        )
+        positions = own.position[places][np.repeat(large_places == 0, placed)]
         found[self._segment.block(place + self._segment.buckets)] = (
-            numbers[2] + numbers[3] + b"".join(parts[2]) + b"".join(parts[3])
+            placed.astype("<u4").tobytes()
+            + large_places.tobytes()
+            + own.count[docs][kept].tobytes()
+            + positions.tobytes()
         )
 
-    def _aside(self, size: int, first: Ints, second: Ints, found: dict[int, bytes]) -> int:
-        """Put a large term into a block of its own; return its place, 0 if it is not large."""
-        if size <= LARGE:
-            return 0
+    def _aside(self, body: bytes, found: dict[int, bytes]) -> int:
+        """Put a large term into a block of its own; return its place."""
         place = self._next
         self._next += 1
-        found[self._segment.block(place)] = first.tobytes() + second.tobytes()
+        found[self._segment.block(place)] = body
         return place
 
 
 @dataclass(frozen=True, slots=True)
-class _Arrays:
-    postings: Postings
-    starts: list[int]
-    ends: list[int]
-    places: Ints
+class _Sorted:
+    """Postings in the order of buckets."""
 
-    def of(self, term: int) -> tuple[Ints, Ints, Ints, Ints]:
+    names: list[bytes]
+    doc: Ints
+    weight: Ints
+    count: Ints
+    position: Ints
+    starts: Ints
+    """Where the postings of each term begin, and where the last one's end."""
+    places: Ints
+    """The same of its positions."""
+
+    @classmethod
+    def of(cls, postings: Postings, terms: Ints, order: Ints) -> _Sorted:
+        """Sort: ``terms`` and ``order`` are the new orders of terms and of postings."""
+        count = postings.count[order]
+        having = np.bincount(postings.term, minlength=len(terms))[terms]
+        starts = np.concatenate([[0], np.cumsum(having)])
+        return cls(
+            [postings.terms[number] for number in terms.tolist()],
+            postings.doc[order],
+            postings.weight[order],
+            count,
+            gathered(postings.position, postings.count, order),
+            starts,
+            np.concatenate([[0], np.cumsum(count, dtype=np.int64)])[starts],
+        )
+
+    def term(self, number: int) -> tuple[Ints, Ints, Ints, Ints]:
         """The articles, weights, counts and positions of a term."""
-        start, end = self.starts[term], self.ends[term]
-        all_of = self.postings
-        positions = all_of.position[self.places[start] : self.places[end]]
-        return all_of.doc[start:end], all_of.weight[start:end], all_of.count[start:end], positions
+        docs = slice(int(self.starts[number]), int(self.starts[number + 1]))
+        places = slice(int(self.places[number]), int(self.places[number + 1]))
+        return self.doc[docs], self.weight[docs], self.count[docs], self.position[places]
 
 
 class Bucket:
@@ -170,23 +198,29 @@ class Bucket:
 
     def postings(self, large: Mapping[int, bytes]) -> Postings:
         """Return all that the bucket has."""
-        docs = [self.docs(number, large) for number in range(len(self.names))]
-        places = [self.positions(number, large) for number in range(len(self.names))]
-        return Postings(
-            self.names,
-            np.repeat(np.arange(len(self.names), dtype=np.int32), self.having),
-            _all((one for one, _ in docs), np.uint16),
-            _all((one for _, one in docs), np.uint8),
-            _all((one for one, _ in places), np.uint8),
-            _all((one for _, one in places), np.uint16),
-        )
+        assert self._places is not None
+        having, placed = self.having.astype(np.int64), self.placed.astype(np.int64)
+        inline, kept = np.repeat(self.large == 0, having), np.repeat(self.large_places == 0, having)
+        doc, weight = np.empty(len(inline), np.uint16), np.empty(len(inline), np.uint8)
+        count, position = np.empty(len(inline), np.uint8), np.empty(int(placed.sum()), np.uint16)
+        start = self._start
+        doc[inline] = np.frombuffer(self._body, "<u2", int(inline.sum()), start)
+        weight[inline] = np.frombuffer(self._body, "u1", int(inline.sum()), start + 2 * int(inline.sum()))
+        start = 8 * len(having)
+        kept_places = np.repeat(self.large_places == 0, placed)
+        count[kept] = np.frombuffer(self._places, "u1", int(kept.sum()), start)
+        start += int(kept.sum())
+        position[kept_places] = np.frombuffer(self._places, "<u2", int(kept_places.sum()), start)
+        ends, place_ends = np.cumsum(having), np.cumsum(placed)
+        for number in np.flatnonzero((self.large > 0) | (self.large_places > 0)).tolist():
+            own = slice(int(ends[number] - having[number]), int(ends[number]))
+            own_places = slice(int(place_ends[number] - placed[number]), int(place_ends[number]))
+            doc[own], weight[own] = self.docs(number, large)
+            count[own], position[own_places] = self.positions(number, large)
+        terms = np.repeat(np.arange(len(having), dtype=np.int32), having)
+        return Postings(self.names, terms, doc, weight, count, position)
 
 
 def _pair(body: bytes, count: int, first: str, second: str) -> tuple[Ints, Ints]:
     size = np.dtype(first).itemsize * count
     return np.frombuffer(body, first, count), np.frombuffer(body, second, count, size)
-
-
-def _all(parts: Iterator[Ints], kind: type[np.generic]) -> Ints:
-    some = list(parts)
-    return np.concatenate(some) if some else np.empty(0, kind)

@@ -7,8 +7,10 @@ are 0 to 249, those of a text begin at 256, so that a phrase cannot run from one
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -58,42 +60,53 @@ def in_text(weight: Ints) -> Ints:
 
 def postings_of(entries: Sequence[Entry], only: frozenset[str] | None = None) -> Postings:
     """Return the postings of articles, which are numbered as they come; of all terms or ``only`` some."""
-    numbers: dict[str, int] = {}
+    numbers: defaultdict[str, int] = defaultdict(count().__next__)
     term: list[int] = []
-    place: list[int] = []
+    place: list[Ints] = []
     for doc, entry in enumerate(entries):
-        first = doc << 16
-        for word, position in _placed(entry):
-            if only is None or word in only:
-                term.append(numbers.setdefault(word, len(numbers)))
-                place.append(first | position)
+        words, positions = _placed(entry)
+        if only is not None:
+            chosen = [number for number, word in enumerate(words) if word in only]
+            words, positions = [words[number] for number in chosen], positions[chosen]
+        term += map(numbers.__getitem__, words)
+        place.append(positions | doc << 16)
     names = [name.encode() for name in numbers]
     order = sorted(range(len(names)), key=names.__getitem__)
     rank = np.empty(len(names), np.int64)
     rank[order] = np.arange(len(names))
-    keys = np.unique(rank[np.array(term, np.int64)] << 32 | np.array(place, np.int64))
-    return _from_keys([names[number] for number in order], keys)
+    places = np.concatenate(place) if place else np.empty(0, np.int64)
+    keys = np.sort(rank[np.array(term, np.int64)] << 32 | places)
+    return _from_keys([names[number] for number in order], keys[_firsts(keys)])
 
 
-def _placed(entry: Entry) -> Iterator[tuple[str, int]]:
-    yield SITE + entry.source, 0
-    if entry.language:
-        yield LANGUAGE + entry.language, 0
+def _placed(entry: Entry) -> tuple[list[str], Ints]:
+    """All terms of an article as they stand, and where."""
+    title, text = entry.title.split()[:MAX_TITLE], entry.text.split()
+    words = [SITE + entry.source, *([LANGUAGE + entry.language] if entry.language else [])]
+    positions = [0] * len(words)
     position = 0
     for author in entry.authors.split(","):
         for word in author.split():
-            yield AUTHOR + word, min(position, MAX_POSITION)
+            words.append(AUTHOR + word)
+            positions.append(min(position, MAX_POSITION))
             position += 1
         position += _AUTHORS_APART
-    yield from zip(entry.title.split()[:MAX_TITLE], range(MAX_TITLE), strict=False)
-    words = entry.text.split()
-    yield from zip(words, range(TEXT_BEGINS, MAX_POSITION), strict=False)
-    yield from ((word, MAX_POSITION) for word in words[MAX_POSITION - TEXT_BEGINS :])
+    in_text = np.minimum(np.arange(TEXT_BEGINS, TEXT_BEGINS + len(text)), MAX_POSITION)
+    places = np.concatenate([np.array(positions, np.int64), np.arange(len(title)), in_text])
+    return [*words, *title, *text], places
+
+
+def _firsts(values: Ints) -> Ints:
+    """Where a value of a sorted array stands for the first time."""
+    new = np.ones(len(values), bool)
+    np.not_equal(values[1:], values[:-1], out=new[1:])
+    return np.flatnonzero(new)
 
 
 def _from_keys(terms: list[bytes], keys: Ints) -> Postings:
     """``keys``: term, article and position in one number, sorted, each once."""
-    pairs, first = np.unique(keys >> 16, return_index=True)
+    first = _firsts(keys >> 16)
+    pairs = keys[first] >> 16
     counts = np.diff(np.append(first, len(keys)))
     nth = np.arange(len(keys)) - np.repeat(first, counts)
     positions = (keys & 0xFFFF).astype(np.uint16)

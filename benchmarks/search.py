@@ -1,0 +1,310 @@
+"""Search over stored articles: time of the first page, and what an article costs the index, as it grows.
+
+Both storages are filled to 10^4, 10^5 and 10^6 articles (``--sizes``), most in bulk, but always through
+the index's own folding and merging. At the end of each size, without bulk: articles are stored one by one, and all
+that an article goes through in the index is timed, up to segments of 16,384 articles (processor time of this
+process, and of mongod). Each query is asked twice by a storage that was just opened: ``first`` reads blocks
+from the storage, ``again`` has them in memory. Columns of queries: median and longest time in ms, and the
+median processor time of this process, which holds on a busy machine.
+
+    python -m benchmarks.search [--sizes 10000,100000,1000000] [--storages sqlite,mongo] [--corpus FILE]
+
+``--corpus``: a .jsonl.gz with a ``text`` in each line; else sentences are made up.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import sqlite3
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing
+from itertools import pairwise
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from pymongo import MongoClient
+
+from benchmarks.searchtexts import Texts
+from benchmarks.servers import own_mongo, process_seconds
+from newsbot.storage.mongo import MongoStorage
+from newsbot.storage.mongo.connection import connect
+from newsbot.storage.mongo.documents import to_document
+from newsbot.storage.mongo.words import MongoBlocks
+from newsbot.storage.records import to_row
+from newsbot.storage.sqlite import SqliteStorage
+from newsbot.storage.sqlite.store import insert
+from newsbot.storage.sqlite.words import SqliteBlocks
+from newsbot.storage.wordindex.blocks import BlockStore
+from newsbot.storage.wordindex.building import fold
+from newsbot.storage.wordindex.entry import Entry
+from newsbot.storage.wordindex.indexer import FOLD_AT, Indexer
+from newsbot.storage.wordindex.segments import TIERS
+
+LIFE = TIERS[1]
+"""Articles that are timed on their way through the index."""
+STORED = 512
+BATCH = 4_096
+EACH = 5
+Row = dict[str, Any]
+
+
+class SqlitePlace:
+    """A data file of our own."""
+
+    name = "SQLite"
+
+    def __init__(self, stack: ExitStack) -> None:
+        self.path = (
+            Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="newsbot-bench-"))) / "newsbot.db"
+        )
+        self.storage = self.open()
+        stack.callback(self.storage.close)
+        self._database = open_database(self.path, component="storage", migrations=MIGRATIONS)
+        stack.callback(self._database.close)
+        self.blocks: BlockStore = SqliteBlocks(self._database, self.path)
+
+    def open(self) -> SqliteStorage:
+        """Open the file once more."""
+        return SqliteStorage(self.path)
+
+    def put(self, some: Sequence[tuple[Any, Entry]]) -> None:
+        """Write articles without their words."""
+        with transaction(self._database) as database:
+            for article, entry in some:
+                insert(database, to_row(article) | {"fingerprint": entry.key})
+
+    def server_seconds(self) -> float:
+        """There is no server."""
+        return 0.0
+
+    def index_bytes(self) -> int:
+        """Return the bytes of the index."""
+        with closing(sqlite3.connect(self.path)) as database:
+            return int(database.execute("SELECT sum(length(body)) FROM search_block").fetchone()[0] or 0)
+
+
+class MongoPlace:
+    """A MongoDB of our own."""
+
+    name = "MongoDB"
+
+    def __init__(self, stack: ExitStack) -> None:
+        self.server = stack.enter_context(own_mongo())
+        self.storage = self.open()
+        stack.callback(self.storage.close)
+        place = connect(f"{self.server.uri}newsbot", None)
+        stack.callback(place.client.close)
+        self.blocks: BlockStore = MongoBlocks(place)
+
+    def open(self) -> MongoStorage:
+        """Connect once more."""
+        return MongoStorage(f"{self.server.uri}newsbot")
+
+    def put(self, some: Sequence[tuple[Any, Entry]]) -> None:
+        """Write articles without their words."""
+        with MongoClient[Any](self.server.uri, tz_aware=True) as client:
+            client["newsbot"]["articles"].insert_many(
+                [to_document(article) | {"version": 1} for article, _ in some]
+            )
+
+    def server_seconds(self) -> float:
+        """Return the processor time of mongod."""
+        assert self.server.process is not None
+        return process_seconds(self.server.process.pid)
+
+    def index_bytes(self) -> int:
+        """Return the bytes of the index on disk."""
+        with MongoClient[Any](self.server.uri) as client:
+            client.admin.command("fsync")
+            size = client["newsbot"].command("collStats", "words_blocks")
+            return int(size["storageSize"] + size["totalIndexSize"])
+
+
+Place = SqlitePlace | MongoPlace
+
+
+class Waiting:
+    """A store whose list of what waits is here: entries come to the index's own folding without being stored."""
+
+    def __init__(self, store: BlockStore) -> None:
+        self._store = store
+        self.entries: list[Entry] = []
+        for name in ("state", "blocks", "write", "drop"):
+            setattr(self, name, getattr(store, name))
+
+    def waiting(self, limit: int) -> list[Entry]:
+        """The next of them, as many as are folded at once where nothing is late."""
+        return self.entries[: min(limit, FOLD_AT)]
+
+    def change(self, old: Any, new: Any, folded: Sequence[Entry] = ()) -> bool:
+        """Take what was folded from the list."""
+        done = self._store.change(old, new)
+        if done:
+            del self.entries[: len(folded)]
+        return done
+
+
+def fill(place: Place, texts: Texts, start: int, stop: int) -> None:
+    """Write articles in bulk; their words in segments of 16,384, which the index merges."""
+    store = place.blocks
+    entries: list[Entry] = []
+    for first in range(start, stop, BATCH):
+        some = list(texts.articles(first, min(stop, first + BATCH)))
+        place.put(some)
+        entries += [entry for _, entry in some]
+        if len(entries) >= LIFE or first + BATCH >= stop:
+            state = store.state()
+            segment = fold(store, state.next, entries)
+            assert store.change(
+                state, state.changed(next=state.next + 1, segments=(*state.segments, segment))
+            )
+            Indexer(store).run()
+            entries = []
+
+
+def index_cost(place: Place, texts: Texts, start: int) -> Row:
+    """Take articles through all that happens to them up to segments of 16,384."""
+    made = list(texts.articles(start, start + LIFE))
+    for first in range(0, LIFE, BATCH):
+        place.put(made[first : first + BATCH])
+    store: Any = Waiting(place.blocks)
+    before, server = time.process_time(), place.server_seconds()
+    store.entries = [entry for _, entry in made]
+    assert Indexer(store).run()
+    used, there = time.process_time() - before, place.server_seconds() - server
+    return {"indexed, ms CPU": 1000 * used / LIFE, "of mongod": 1000 * there / LIFE}
+
+
+def store_cost(place: Place, texts: Texts, start: int) -> Row:
+    """Store articles one by one, and look how long the last one takes to be found."""
+    some = [article for article, _ in texts.articles(start, start + STORED)]
+    cpu, server, begin = time.process_time(), place.server_seconds(), time.perf_counter()
+    for article in some:
+        place.storage.store(article)
+    taken, used = time.perf_counter() - begin, time.process_time() - cpu
+    there = place.server_seconds() - server
+    begin = time.perf_counter()
+    with closing(place.open()) as other:
+        assert other.search(f"case{start + STORED - 1}")
+    found = time.perf_counter() - begin
+    assert place.storage.index()
+    return {
+        "stored, ms": 1000 * taken / STORED,
+        "stored, ms CPU": 1000 * used / STORED,
+        "stored, ms CPU of mongod": 1000 * there / STORED,
+        "found after, ms": 1000 * found,
+    }
+
+
+def queries(texts: Texts) -> dict[str, Callable[[random.Random], tuple[str, bool]]]:
+    """What is asked: name -> a query and whether it is sorted by time."""
+    often, middle, seldom = (
+        texts.by_frequency[:20],
+        texts.by_frequency[300:1000],
+        texts.by_frequency[5000:10000],
+    )
+    sentences = [one.stems.split() for one in texts.sentences]
+
+    def pair(chance: random.Random) -> str:
+        """Two words that stand side by side, both frequent."""
+        known = set(often)
+        while True:
+            words = chance.choice(sentences)
+            for one, other in pairwise(words):
+                if one in known and other in known:
+                    return f'"{one} {other}"'
+
+    return {
+        "a rare word": lambda c: (c.choice(seldom), False),
+        "two words": lambda c: (f"{c.choice(middle)} {c.choice(middle)}", False),
+        "a very frequent word, by rank": lambda c: (c.choice(often), False),
+        "a very frequent word, by time": lambda c: (c.choice(often), True),
+        "two very frequent words, by rank": lambda c: (" ".join(c.sample(often, 2)), False),
+        "a frequent phrase": lambda c: (pair(c), False),
+        "a phrase of frequent words that nobody wrote": lambda c: (
+            f'"{often[0]} {often[0]} {c.choice(often)}"', False),
+        "a frequent word of a rare site": lambda c: (
+            f"{c.choice(often)} site:news{c.randrange(900, 999)}.example", False),
+        "a word without a frequent one": lambda c: (f"{c.choice(middle)} -{c.choice(often)}", False),
+        "all without a frequent word, by time": lambda c: (f"-{c.choice(often)}", True),
+        "title:, by rank": lambda c: (f"title:{c.choice(often)}", False),
+        "author: and a frequent word": lambda c: (f"author:{c.randrange(5000)} {c.choice(often)}", False),
+        "a frequent word of a week": lambda c: (
+            f"{c.choice(often)} since:2025-01-02 until:2025-01-09", False),
+        "a frequent word in one language": lambda c: (f"{c.choice(often)} lang:ru", False),
+    }  # fmt: skip
+
+
+def query_times(place: Place, texts: Texts) -> Row:
+    """Ask; return the median and the longest time of first pages, in ms."""
+    found: Row = {}
+    for name, make in queries(texts).items():
+        chance = random.Random(name)
+        first: list[tuple[float, float]] = []
+        again: list[tuple[float, float]] = []
+        for _ in range(EACH):
+            query, by_time = make(chance)
+            with closing(place.open()) as storage:
+                for taken in (first, again):
+                    begin, cpu = time.perf_counter(), time.process_time()
+                    storage.search(query, by_time=by_time)
+                    taken.append((1000 * (time.perf_counter() - begin), 1000 * (time.process_time() - cpu)))
+        for turn, taken in (("first", first), ("again", again)):
+            walls = [wall for wall, _ in taken]
+            found[f"{name}: {turn}"] = (median(walls), max(walls), median(cpu for _, cpu in taken))
+    return found
+
+
+def rows(sizes: Sequence[int], kinds: Sequence[str], texts: Texts) -> Iterator[Row]:
+    """Yield a row for each storage and size."""
+    for kind in kinds:
+        with ExitStack() as stack:
+            place: Place = SqlitePlace(stack) if kind == "sqlite" else MongoPlace(stack)
+            done = 0
+            for size in sizes:
+                bulk = max(done, size - LIFE - STORED)
+                begin = time.perf_counter()
+                fill(place, texts, done, bulk)
+                row: Row = {"storage": place.name, "articles": bulk + LIFE + STORED}
+                row["filled, s"] = time.perf_counter() - begin
+                row |= index_cost(place, texts, bulk) | store_cost(place, texts, bulk + LIFE)
+                done = bulk + LIFE + STORED
+                row["bytes of an article's words"] = place.index_bytes() / done
+                yield row | query_times(place, texts)
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--sizes", default="10000,100000,1000000")
+    parser.add_argument("--storages", default="sqlite,mongo")
+    parser.add_argument("--corpus", type=Path)
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    texts = Texts(options.corpus)
+    measured: list[Row] = []
+    for row in rows([int(size) for size in options.sizes.split(",")], options.storages.split(","), texts):
+        measured.append(row)
+        if not options.json:
+            _print(row)
+    if options.json:
+        print(json.dumps(measured))
+
+
+def _print(row: Row) -> None:
+    for name, value in row.items():
+        if isinstance(value, tuple):
+            print(f"  {name:55}" + "".join(f"{one:8.1f}" for one in value), flush=True)
+        else:
+            print(f"{name:57}" + (f"{value:8.2f}" if isinstance(value, float) else f"{value:>8}"), flush=True)
+
+
+if __name__ == "__main__":
+    main()
