@@ -1,9 +1,9 @@
 """Search over stored articles: time of the first page, and what an article costs the index, as it grows.
 
-Both storages are filled to 10^4, 10^5 and 10^6 articles (``--sizes``), most in bulk, but always through
-the index's own folding and merging. At the end of each size, without bulk: articles are stored one by one, and all
-that an article goes through in the index is timed, up to segments of 16,384 articles (processor time of this
-process, and of mongod). Each query is asked twice by a storage that was just opened: ``first`` reads blocks
+Both storages are filled to 10^4, 10^5 and 10^6 articles (``--sizes``), most in bulk, but always
+through the index's own folding and merging. At the end of each size, without bulk: articles are stored one by
+one, and all that an article goes through in the index is timed, up to segments of 16,384 articles (processor
+time of this process, and of mongod). Each query is asked twice by a storage that was just opened: ``first`` reads blocks
 from the storage, ``again`` has them in memory. Columns of queries: median and longest time in ms, and the
 median processor time of this process, which holds on a busy machine.
 
@@ -31,12 +31,14 @@ from pymongo import MongoClient
 
 from benchmarks.searchtexts import Texts
 from benchmarks.servers import own_mongo, process_seconds
+from newsbot.sqlitefile import open_database, transaction
 from newsbot.storage.mongo import MongoStorage
 from newsbot.storage.mongo.connection import connect
 from newsbot.storage.mongo.documents import to_document
 from newsbot.storage.mongo.words import MongoBlocks
 from newsbot.storage.records import to_row
 from newsbot.storage.sqlite import SqliteStorage
+from newsbot.storage.sqlite.schema import MIGRATIONS
 from newsbot.storage.sqlite.store import insert
 from newsbot.storage.sqlite.words import SqliteBlocks
 from newsbot.storage.wordindex.blocks import BlockStore
@@ -129,7 +131,7 @@ Place = SqlitePlace | MongoPlace
 
 
 class Waiting:
-    """A store whose list of what waits is here: entries come to the index's own folding without being stored."""
+    """A store whose list of what waits is here, so that entries need not be stored."""
 
     def __init__(self, store: BlockStore) -> None:
         self._store = store

@@ -45,7 +45,7 @@ def library(storage: Storage, request: pytest.FixtureRequest) -> Storage:
     storage.store(make_article("river", "Река вышла из берегов, мост цел.", title="Мост", hours=2))
     if request.param == "both":
         index(storage)
-    run = {"source": "run.org", "language": "en", "hours": 30, "authors": ["Anna Kim"]}
+    run: dict[str, Any] = {"source": "run.org", "language": "en", "hours": 30, "authors": ["Anna Kim"]}
     storage.store(make_article("run", "She was running over the bridge.", **run))
     storage.store(
         make_article("undated", "Мосты без даты.", published_at=None, fetched_at=None, source="run.org")
