@@ -136,16 +136,16 @@ class Waiting:
     def __init__(self, store: BlockStore) -> None:
         self._store = store
         self.entries: list[Entry] = []
-        for name in ("state", "blocks", "write", "drop"):
+        for name in ("state", "blocks", "write", "drop", "removed"):
             setattr(self, name, getattr(store, name))
 
     def waiting(self, limit: int) -> list[Entry]:
         """The next of them, as many as are folded at once where nothing is late."""
         return self.entries[: min(limit, FOLD_AT)]
 
-    def change(self, old: Any, new: Any, folded: Sequence[Entry] = ()) -> bool:
+    def change(self, old: Any, new: Any, folded: Sequence[Entry] = (), purged: Any = ()) -> bool:
         """Take what was folded from the list."""
-        done = self._store.change(old, new)
+        done = self._store.change(old, new, (), purged)
         if done:
             del self.entries[: len(folded)]
         return done
@@ -160,13 +160,21 @@ def fill(place: Place, texts: Texts, start: int, stop: int) -> None:
         place.put(some)
         entries += [entry for _, entry in some]
         if len(entries) >= LIFE or first + BATCH >= stop:
-            state = store.state()
-            segment = fold(store, state.next, entries)
-            assert store.change(
-                state, state.changed(next=state.next + 1, segments=(*state.segments, segment))
-            )
-            Indexer(store).run()
+            _add_segment(store, entries)
             entries = []
+
+
+def _add_segment(store: BlockStore, entries: list[Entry]) -> None:
+    """Write one large segment, and merge; the thread of a storage may be at the index too."""
+    while not Indexer(store).run():
+        time.sleep(0.1)
+    state = store.state()
+    segment = fold(store, state.next, entries)
+    while not store.change(
+        state, state.changed(next=segment.number + 1, segments=(*state.segments, segment))
+    ):
+        state = store.state()
+        assert state.next == segment.number, "only what was merged may be tidied up meanwhile"
 
 
 def index_cost(place: Place, texts: Texts, start: int) -> Row:
@@ -177,7 +185,8 @@ def index_cost(place: Place, texts: Texts, start: int) -> Row:
     store: Any = Waiting(place.blocks)
     before, server = time.process_time(), place.server_seconds()
     store.entries = [entry for _, entry in made]
-    assert Indexer(store).run()
+    while not Indexer(store).run():
+        time.sleep(0.01)
     used, there = time.process_time() - before, place.server_seconds() - server
     return {"indexed, ms CPU": 1000 * used / LIFE, "of mongod": 1000 * there / LIFE}
 

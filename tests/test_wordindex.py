@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ import pytest
 from newsbot.sqlitefile import open_database, transaction
 from newsbot.storage.query import parse
 from newsbot.storage.sqlite.schema import MIGRATIONS
-from newsbot.storage.sqlite.words import SqliteBlocks, add
+from newsbot.storage.sqlite.words import SqliteBlocks, add, forget
 from newsbot.storage.wordindex import indexer as indexing
 from newsbot.storage.wordindex.entry import Entry
 from newsbot.storage.wordindex.indexer import Indexer
@@ -201,6 +202,30 @@ def test_a_reader_that_meets_a_merged_segment_begins_again(
     monkeypatch.setattr(SqliteBlocks, "blocks", merged_meanwhile)
     assert {key for key, _ in find(store, "w0")} == found_by_reading(entries, "w0")
     assert len(store.state().segments) == 1
+
+
+@pytest.mark.parametrize("gone", [1, 40, 300])
+def test_the_words_of_removed_articles_leave_the_index(
+    store: SqliteBlocks, database: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch, gone: int
+) -> None:
+    monkeypatch.setattr(indexing, "_DOOMED", -1.0)
+    entries = [
+        replace(one, text=f"{one.text} secret{number}x") for number, one in enumerate(make_entries(8, 300))
+    ]
+    for start in range(0, 280, 140):
+        wait(database, entries[start : start + 140])
+        Indexer(store).run(all_of_it=True)
+    wait(database, entries[280:])
+    removed, kept = entries[:gone], entries[gone:]
+    with transaction(database):
+        forget(database, [entry.key for entry in removed])
+    assert Indexer(store).run()
+    assert not store.removed()
+    blocks = b"".join(body for (body,) in database.execute("SELECT body FROM search_block"))
+    assert all(f"secret{number}x".encode() not in blocks for number in range(gone))
+    assert sum(one.docs for one in store.state().segments) == max(0, 280 - gone)
+    for query in [*make_queries(8, 60), "secret299x", "secret0x"]:
+        assert {key for key, _ in find(store, query)} == found_by_reading(kept, query), query
 
 
 # --- what is merged

@@ -24,7 +24,9 @@ from newsbot.reading import queued, stored
 from newsbot.rights import opted_out
 from newsbot.storage.base import ArticleFilter, Hit, Storage, Story
 from newsbot.storage.changes import Changes
+from newsbot.storage.indexing import Indexing
 from newsbot.storage.notes import Notes
+from newsbot.storage.wordindex.searching import MAX_WAITING
 from newsbot.terminal import Column
 from newsbot.urls import canonicalize
 from newsbot.versions import version_lines, version_rows
@@ -48,6 +50,11 @@ def search(call: Call) -> int:
     options = call.options
     with stored(call.settings) as storage:
         hits = storage.search(options.query, _filter(call), limit=options.limit, by_time=options.by_time)
+        waiting = cast("Indexing", storage).waiting()
+    if waiting > MAX_WAITING:
+        call.note(
+            f"{waiting} articles are not indexed yet, not all were searched; run: scrapy articles index"
+        )
     if call.json:
         call.document([_hit_row(hit) for hit in hits])
     elif hits:
@@ -128,6 +135,18 @@ def export(call: Call) -> int:
     if call.json and path is not None:
         call.document({"file": str(path), "format": format_.name, "articles": count})
     call.note(f"{count} articles exported" + (f" to {path}" if path else ""))
+    return 0
+
+
+def index(call: Call) -> int:
+    """Bring the word index up to date."""
+    with stored(call.settings) as storage:
+        words = cast("Indexing", storage)
+        before, done = words.waiting(), words.index()
+        left = words.waiting()
+    if call.json:
+        call.document({"indexed": before - left, "waiting": left})
+    call.note(f"{before - left} articles indexed, {left} wait" + ("" if done else "; a crawl is at it"))
     return 0
 
 
@@ -218,7 +237,10 @@ class Command(NewsbotCommand):
             "Find articles by words, in all their forms; best first",
             search,
             (
-                Argument("query", help='words; "a phrase", -without, title:word (use quotes around it all)'),
+                Argument(
+                    "query",
+                    help='words; "a phrase", -without, title: author: site: lang: since: until: (in quotes)',
+                ),
                 *WHICH,
                 Argument("--limit", type=positive, default=20, help="at most so many (20)"),
                 Argument("--by-time", action="store_true", help="newest first"),
@@ -274,6 +296,12 @@ class Command(NewsbotCommand):
                 Argument("--min-sources", metavar="N", type=positive, default=1, help="of so many sites (1)"),
                 Argument("--limit", type=positive, default=50, help="at most so many (50)"),
             ),
+        ),
+        Action(
+            "index",
+            "Bring the word index up to date, as crawls do in the background: after an upgrade that makes it "
+            "anew, or to take out the words of removed articles at once",
+            index,
         ),
         Action(
             "reindex",

@@ -16,6 +16,7 @@ ranges of it, so that the versions of an article lie together). docs/scaling.md 
 | words_waiting | fingerprint | an article that waits to be indexed (see newsbot/storage/wordindex) |
 | words_blocks | number | a block of a segment of the word index |
 | words_state | state | which segments there are |
+| words_removed | fingerprint | an article that was removed and may still be in segments |
 | sources | URL | a feed, sitemap or section front |
 | sites | domain | counters of a site |
 | search_results | search, text, fingerprint | what a search found of a text on a page (see results.py) |
@@ -150,7 +151,7 @@ def _index_stored(database: Collections) -> None:
 
 def _make_words(database: Collections) -> None:
     """The word index; what was indexed another way is indexed anew."""
-    for name in ("words_waiting", "words_blocks", "words_state"):
+    for name in ("words_waiting", "words_blocks", "words_state", "words_removed"):
         _make(database, name)
     if database["words_state"].find_one() is None:
         into = {"into": "words_waiting", "whenMatched": "keepExisting", "whenNotMatched": "insert"}

@@ -6,7 +6,7 @@ become a few dozen blocks of 16 kB.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 
 from bson.binary import Binary
@@ -49,6 +49,13 @@ def add_all(database: Collections, entries: Sequence[Entry]) -> None:
         )
 
 
+def forget(database: Collections, keys: Sequence[bytes]) -> None:
+    """Take removed articles from the list, and note that they are in segments."""
+    database["words_waiting"].delete_many({"_id": {"$in": list(keys)}})
+    marks = [UpdateOne({"_id": key}, {"$setOnInsert": {"_id": key}}, upsert=True) for key in keys]
+    database["words_removed"].bulk_write(marks, ordered=False)
+
+
 class MongoBlocks:
     """:class:`newsbot.storage.wordindex.blocks.BlockStore` in MongoDB."""
 
@@ -62,11 +69,16 @@ class MongoBlocks:
             found = self._database["words_state"].find_one({"_id": _STATE})
         return state_of(None if found is None else found["state"])
 
-    def change(self, old: State, new: State, folded: Sequence[Entry] = ()) -> bool:
+    def change(
+        self, old: State, new: State, folded: Sequence[Entry] = (), purged: Iterable[bytes] = ()
+    ) -> bool:
         """See :meth:`newsbot.storage.wordindex.blocks.BlockStore.change`."""
         with self._readable():
             if not folded:
-                return self._replace(None, old, new)
+                done = self._replace(None, old, new)
+                if done and purged:  # what is left of them is looked for once more
+                    self._database["words_removed"].delete_many({"_id": {"$in": list(purged)}})
+                return done
 
             def work(session: Session) -> bool:
                 if not self._replace(session, old, new):
@@ -90,6 +102,11 @@ class MongoBlocks:
         except DuplicateKeyError:
             return False
         return True
+
+    def removed(self) -> frozenset[bytes]:
+        """See :meth:`newsbot.storage.wordindex.blocks.BlockStore.removed`."""
+        with self._readable():
+            return frozenset(one["_id"] for one in self._database["words_removed"].find())
 
     def waiting(self, limit: int) -> list[Entry]:
         """See :meth:`newsbot.storage.wordindex.blocks.BlockStore.waiting`."""

@@ -227,6 +227,8 @@ MIGRATIONS = (
         one   INTEGER PRIMARY KEY CHECK (one = 1),
         state TEXT NOT NULL  -- JSON
     );
+    -- Articles that were removed and may still be in segments.
+    CREATE TABLE search_removed (fingerprint BLOB PRIMARY KEY) WITHOUT ROWID;
     INSERT INTO search_waiting (fingerprint, version) SELECT fingerprint, version FROM article ORDER BY id;
     """,
 )

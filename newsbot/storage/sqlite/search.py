@@ -17,14 +17,6 @@ from newsbot.storage.wordindex.searching import WordIndex
 _AT_ONCE = 500  # parameters of a statement
 
 
-def remove(database: sqlite3.Connection, number: int, version: int, title: str, text: str) -> None:
-    """Take the words of a version out; it must be given exactly as it was added."""
-    database.execute(
-        "INSERT INTO article_search (article_search, rowid, title, text) VALUES ('delete', ?, ?, ?)",
-        ((version - 1) << 40 | number, " ".join(stems(title)), " ".join(stems(text))),
-    )
-
-
 def search(
     database: sqlite3.Connection,
     index: WordIndex,

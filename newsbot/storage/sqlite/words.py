@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from newsbot.sqlitefile import readable_errors, transaction
@@ -22,6 +22,13 @@ def add(database: sqlite3.Connection, entry: Entry) -> None:
     )
 
 
+def forget(database: sqlite3.Connection, keys: Sequence[bytes]) -> None:
+    """Take removed articles from the list, and note that they are in segments; within a write transaction."""
+    for key in keys:
+        database.execute("DELETE FROM search_waiting WHERE fingerprint = ?", (key,))
+        database.execute("INSERT OR IGNORE INTO search_removed (fingerprint) VALUES (?)", (key,))
+
+
 class SqliteBlocks:
     """:class:`newsbot.storage.wordindex.blocks.BlockStore` in the embedded file."""
 
@@ -34,7 +41,9 @@ class SqliteBlocks:
             row = self._database.execute("SELECT state FROM search_state").fetchone()
         return state_of(None if row is None else row[0])
 
-    def change(self, old: State, new: State, folded: Sequence[Entry] = ()) -> bool:
+    def change(
+        self, old: State, new: State, folded: Sequence[Entry] = (), purged: Iterable[bytes] = ()
+    ) -> bool:
         """See :meth:`newsbot.storage.wordindex.blocks.BlockStore.change`."""
         with readable_errors(self._path), transaction(self._database) as database:
             row = database.execute("SELECT state FROM search_state").fetchone()
@@ -47,7 +56,17 @@ class SqliteBlocks:
                 "DELETE FROM search_waiting WHERE fingerprint = ? AND version = ?",
                 [(one.key, one.version) for one in folded],
             )
+            database.executemany(
+                "DELETE FROM search_removed WHERE fingerprint = ?", [(one,) for one in purged]
+            )
         return True
+
+    def removed(self) -> frozenset[bytes]:
+        """See :meth:`newsbot.storage.wordindex.blocks.BlockStore.removed`."""
+        with readable_errors(self._path):
+            return frozenset(
+                row[0] for row in self._database.execute("SELECT fingerprint FROM search_removed")
+            )
 
     def waiting(self, limit: int) -> list[Entry]:
         """See :meth:`newsbot.storage.wordindex.blocks.BlockStore.waiting`."""

@@ -18,8 +18,13 @@ class BlockStore(Protocol):
     def state(self) -> State:
         """Which segments there are."""
 
-    def change(self, old: State, new: State, folded: Sequence[Entry] = ()) -> bool:
-        """Write ``new`` and take ``folded`` from the list, in one step; False if it is ``old`` no more."""
+    def change(
+        self, old: State, new: State, folded: Sequence[Entry] = (), purged: Iterable[bytes] = ()
+    ) -> bool:
+        """Write ``new``, take ``folded`` and ``purged`` off their lists in one step; False if not ``old``."""
+
+    def removed(self) -> frozenset[bytes]:
+        """The keys of articles that were removed and may still be in segments."""
 
     def waiting(self, limit: int) -> list[Entry]:
         """What was stored and is in no segment yet, the oldest first."""

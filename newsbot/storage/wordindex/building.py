@@ -10,7 +10,7 @@ import numpy as np
 from newsbot.storage.wordindex.blocks import BlockStore
 from newsbot.storage.wordindex.entry import Entry
 from newsbot.storage.wordindex.layout import Bucket, BucketWriter, buckets_for, head_blocks, keys_of
-from newsbot.storage.wordindex.postings import Ints, Postings, joined, postings_of
+from newsbot.storage.wordindex.postings import Ints, Postings, chosen_of, joined, postings_of, replace_docs
 from newsbot.storage.wordindex.segments import KEYS, LENGTHS, MOMENTS, Segment
 
 _POSTING_BYTES = 4  # article, weight, count
@@ -44,24 +44,34 @@ def write_segment(
 
 
 def merge(
-    store: BlockStore, number: int, parts: Sequence[Segment], go_on: Callable[[], bool]
+    store: BlockStore,
+    number: int,
+    parts: Sequence[Segment],
+    go_on: Callable[[], bool],
+    without: frozenset[bytes] = frozenset(),
 ) -> Segment | None:
-    """Write one segment of the articles of several, a share of their terms at a time; return it.
+    """Write one segment of the articles of several but for some, a share of their terms at a time; return it.
 
     ``go_on`` is asked in between; when it says no, what was written so far is of no use, and None comes back.
+    A segment without any article is not written.
     """
     heads = [_Heads.read(store, part) for part in parts]
     moments = np.concatenate([one.moments for one in heads])
-    order = np.argsort(-moments, kind="stable")
     lengths = np.concatenate([one.lengths for one in heads])
     keys = [key for one in heads for key in one.keys]
-    buckets = min(1 << 16, 1 << max(0, (sum(part.buckets for part in parts) - 1)).bit_length() - 1)
+    kept = np.fromiter((key not in without for key, _ in keys), bool, len(keys))
+    order = np.argsort(-moments, kind="stable")
+    order = order[kept[order]]
+    buckets = 1 << max(1, sum(part.buckets for part in parts) - 1).bit_length() - 1
     groups = min(part.buckets for part in parts)
+    if not len(order):
+        return Segment(number, 0, 1, 0, 0, 0)
     segment = _segment(number, max(groups, buckets), lengths[order], moments[order])
     store.write(dict(head_blocks(segment, lengths[order], moments[order], [keys[place] for place in order])))
-    rank = np.empty(len(order), np.uint16)
+    rank = np.zeros(len(keys), np.uint16)
     rank[order] = np.arange(len(order), dtype=np.uint16)
-    maps = np.split(rank, np.cumsum([part.docs for part in parts])[:-1])
+    ends = np.cumsum([part.docs for part in parts])[:-1]
+    maps = list(zip(np.split(rank, ends), np.split(kept, ends), strict=True))
     writer = BucketWriter(segment)
     for group in range(groups):
         if not go_on():
@@ -94,10 +104,10 @@ class _Heads:
 
 
 def _group(
-    store: BlockStore, parts: Sequence[Segment], maps: Sequence[Ints], group: int, groups: int
+    store: BlockStore, parts: Sequence[Segment], maps: Sequence[tuple[Ints, Ints]], group: int, groups: int
 ) -> Iterator[Postings]:
     """Read all terms whose hash is ``group`` modulo ``groups``, with the articles' new numbers."""
-    for segment, numbers in zip(parts, maps, strict=True):
+    for segment, (numbers, kept) in zip(parts, maps, strict=True):
         places = [segment.first_bucket + bucket for bucket in range(group, segment.buckets, groups)]
         wanted = [segment.block(place + more) for place in places for more in (0, segment.buckets)]
         found = store.blocks(wanted)
@@ -106,4 +116,10 @@ def _group(
             aside = [int(one) for one in (*bucket.large, *bucket.large_places) if one]
             large = store.blocks([segment.block(one) for one in aside]) if aside else {}
             own = bucket.postings({one: large[segment.block(one)] for one in aside})
-            yield Postings(own.terms, own.term, numbers[own.doc], own.weight, own.count, own.position)
+            chosen = own if kept.all() else chosen_of(own, kept[own.doc])
+            yield replace_docs(chosen, numbers)
+
+
+def holders(store: BlockStore, segments: Sequence[Segment], keys: frozenset[bytes]) -> list[Segment]:
+    """Return the segments that have an entry of one of these articles."""
+    return [one for one in segments if any(key in keys for key, _ in _Heads.read(store, one).keys)]

@@ -7,12 +7,13 @@ meanwhile, so that a process that was away too long does no harm.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from uuid import uuid4
 
 from newsbot.storage.wordindex.blocks import BlockStore
-from newsbot.storage.wordindex.building import fold, merge
-from newsbot.storage.wordindex.segments import State, blocks_of, to_merge
+from newsbot.storage.wordindex.building import fold, holders, merge
+from newsbot.storage.wordindex.entry import Entry
+from newsbot.storage.wordindex.segments import Segment, State, blocks_of, to_merge
 
 FOLD_AT = 256
 """So many articles wait until they are folded; searches read them all."""
@@ -46,12 +47,14 @@ class Indexer:
 
     def _due(self, *, all_of_it: bool) -> bool:
         state = self._state
-        if state.building or state.doomed or to_merge(state.segments):
+        if state.building or state.doomed or to_merge(state.segments) or self._store.removed():
             return True
         return len(self._store.waiting(FOLD_AT)) >= (1 if all_of_it else FOLD_AT)
 
     def _work(self, go_on: Callable[[], bool], *, all_of_it: bool) -> bool:
         while go_on():
+            if not self._purge(go_on):
+                return False
             waiting = self._store.waiting(FOLDED)
             if len(waiting) >= FOLD_AT or (all_of_it and waiting):
                 number = self._begin()
@@ -62,14 +65,23 @@ class Indexer:
                 if not self._change(waiting, segments=segments, building=()):
                     return False
             elif to_merge(self._state.segments):
-                if not self._merge(go_on):
+                if not self._merge(go_on, to_merge(self._state.segments)):
                     return False
             else:
                 return True
         return True
 
-    def _merge(self, go_on: Callable[[], bool]) -> bool:
-        parts = to_merge(self._state.segments)
+    def _purge(self, go_on: Callable[[], bool]) -> bool:
+        """Write the segments anew that have articles which were removed."""
+        removed = self._store.removed()
+        if not removed:
+            return True
+        rewritten = holders(self._store, self._state.segments, removed)
+        return all(self._merge(go_on, [one], removed) for one in rewritten) and self._change((), removed)
+
+    def _merge(
+        self, go_on: Callable[[], bool], parts: Sequence[Segment], without: frozenset[bytes] = frozenset()
+    ) -> bool:
         number = self._begin()
         if number is None:
             return False
@@ -82,16 +94,15 @@ class Indexer:
                 return go_on() and self._change()
             return go_on()
 
-        new = merge(self._store, number, parts, on)
+        new = merge(self._store, number, parts, on, without)
         if new is None:  # told to stop, or too late: the next one tidies up
             self._release()
             return False
         rest = tuple(one for one in self._state.segments if one not in parts)
         gone = tuple((part.number, self._clock()) for part in parts)
-        return (
-            self._change(segments=(*rest, new), building=(), doomed=(*self._state.doomed, *gone))
-            and self._tidy()
-        )
+        segments = (*rest, new) if new.docs else rest
+        doomed = (*self._state.doomed, *gone)
+        return self._change(segments=segments, building=(), doomed=doomed) and self._tidy()
 
     def _begin(self) -> int | None:
         """Announce a segment and return its number; None if another process was faster."""
@@ -116,9 +127,9 @@ class Indexer:
         new = self._state.changed(owner="", until=0.0)
         return self._store.change(self._state, new)
 
-    def _change(self, folded: object = (), **values: object) -> bool:
+    def _change(self, folded: Sequence[Entry] = (), purged: Iterable[bytes] = (), **values: object) -> bool:
         new = self._state.changed(owner=self._owner, until=self._clock() + _HELD, **values)
-        done = self._store.change(self._state, new, folded)  # type: ignore[arg-type]
+        done = self._store.change(self._state, new, folded, purged)
         if done:
             self._state = new
         return done

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
@@ -158,3 +158,23 @@ def gathered(values: Ints, counts: Ints, order: Ints) -> Ints:
     places = np.arange(int(ends[-1]) if len(ends) else 0) + np.repeat(starts - (ends - sizes), sizes)
     found: Ints = values[places]
     return found
+
+
+def chosen_of(postings: Postings, kept: Ints) -> Postings:
+    """Return some of the postings; terms that none is left of go too."""
+    term = postings.term[kept]
+    places = _firsts(term)
+    having = np.diff(np.append(places, len(term)))
+    return Postings(
+        [postings.terms[number] for number in term[places].tolist()],
+        np.repeat(np.arange(len(places), dtype=np.int32), having),
+        postings.doc[kept],
+        postings.weight[kept],
+        postings.count[kept],
+        postings.position[np.repeat(kept, postings.count)],
+    )
+
+
+def replace_docs(postings: Postings, numbers: Ints) -> Postings:
+    """Return the postings with other numbers of articles."""
+    return replace(postings, doc=numbers[postings.doc])
