@@ -121,6 +121,28 @@ def test_earlier_versions_are_not_found_and_take_no_place_on_the_page(storage: S
     assert paths(storage, "32") == []
 
 
+def test_an_article_whose_versions_were_dropped_is_found_as_it_is_now(storage: Any) -> None:
+    for turn in range(3):
+        storage.store(make_article("a", f"Слово {turn}."))
+        index(storage)
+    assert storage.drop_versions(NOON + timedelta(days=1), 10) == 2
+    assert paths(storage, "слово 2") == ["a"]
+    index(storage)
+    assert paths(storage, "слово 2") == ["a"]
+    assert paths(storage, "слово", where=None) == ["a"]
+
+
+def test_removed_articles_are_not_found(storage: Any) -> None:
+    storage.store(make_article("a", "Слово одно."))
+    index(storage)
+    storage.store(make_article("b", "Слово другое."))
+    assert storage.remove_articles([f"https://example.org/{name}" for name in "ab"]) == 2
+    assert paths(storage, "слово") == []
+    storage.store(make_article("a", "Слово снова."))
+    index(storage)
+    assert paths(storage, "слово") == ["a"]
+
+
 def test_any_query_finds_what_reading_all_articles_finds(storage: Storage) -> None:
     entries: dict[bytes, Entry] = {}
     for number, made in enumerate(make_entries(7, 120)):

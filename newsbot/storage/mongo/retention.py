@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from newsbot.storage.mongo import words
 from newsbot.storage.mongo.connection import Collections, Document
 from newsbot.storage.mongo.documents import micros
+
+_KEY = 16  # bytes of an article's key in that of a version
 
 
 def old_versions(database: Collections, before: datetime) -> int:
@@ -14,9 +17,10 @@ def old_versions(database: Collections, before: datetime) -> int:
 
 
 def drop_versions(database: Collections, before: datetime, limit: int) -> int:
-    """Delete earlier versions."""
+    """Delete earlier versions, with their words."""
     found = database["versions"].find({"fetched": {"$lt": micros(before)}}, {"_id": 1}).limit(limit)
     keys = [one["_id"] for one in found]
+    words.only_present(database, sorted({key[:_KEY] for key in keys}))
     return database["versions"].delete_many({"_id": {"$in": keys}}).deleted_count
 
 

@@ -56,6 +56,14 @@ def forget(database: Collections, keys: Sequence[bytes]) -> None:
     database["words_removed"].bulk_write(marks, ordered=False)
 
 
+def only_present(database: Collections, keys: Sequence[bytes]) -> None:
+    """Index the present versions of articles anew, and take out all others."""
+    if keys:
+        forget(database, keys)
+        found = database["articles"].find({"_id": {"$in": list(keys)}})
+        add_all(database, [entry_of(from_document(one), one["_id"], one["version"]) for one in found])
+
+
 class MongoBlocks:
     """:class:`newsbot.storage.wordindex.blocks.BlockStore` in MongoDB."""
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from datetime import datetime
 
 from newsbot.storage.records import stamp
-from newsbot.storage.sqlite import search
+from newsbot.storage.sqlite import words
 
 _OLD_VERSIONS = "FROM article_version WHERE json_extract(document, '$.fetched_at') < ?"
 _OLD_PAGES = (
@@ -24,11 +23,11 @@ def old_versions(database: sqlite3.Connection, before: datetime) -> int:
 def drop_versions(database: sqlite3.Connection, before: datetime, limit: int) -> int:
     """Delete earlier versions, with their words."""
     rows = database.execute(
-        f"SELECT article, version, document {_OLD_VERSIONS} LIMIT ?", (stamp(before), limit)
+        f"SELECT article, version {_OLD_VERSIONS} LIMIT ?", (stamp(before), limit)
     ).fetchall()
-    for number, version, document in rows:
-        earlier = json.loads(document)
-        search.remove(database, number, version, earlier["title"], earlier["text"])
+    for number in {row["article"] for row in rows}:
+        words.only_present(database, number)
+    for number, version in rows:
         database.execute("DELETE FROM article_version WHERE article = ? AND version = ?", (number, version))
     return len(rows)
 

@@ -29,6 +29,15 @@ def forget(database: sqlite3.Connection, keys: Sequence[bytes]) -> None:
         database.execute("INSERT OR IGNORE INTO search_removed (fingerprint) VALUES (?)", (key,))
 
 
+def only_present(database: sqlite3.Connection, number: int) -> None:
+    """Index the present version of an article anew, and take out all others; within a write transaction."""
+    row = database.execute(f"SELECT fingerprint, {READ} FROM article a WHERE id = ?", (number,)).fetchone()
+    if row is not None:
+        article = from_row(row)
+        forget(database, [row["fingerprint"]])
+        add(database, entry_of(article, row["fingerprint"], article.version))
+
+
 class SqliteBlocks:
     """:class:`newsbot.storage.wordindex.blocks.BlockStore` in the embedded file."""
 

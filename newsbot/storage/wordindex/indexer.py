@@ -56,6 +56,8 @@ class Indexer:
             if not self._purge(go_on):
                 return False
             waiting = self._store.waiting(FOLDED)
+            removed = self._store.removed()  # meanwhile: what is folded now would be purged in the next turn
+            waiting = [one for one in waiting if one.key not in removed]
             if len(waiting) >= FOLD_AT or (all_of_it and waiting):
                 number = self._begin()
                 if number is None:
