@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import gzip
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from newsbot.demo.hosts import HERALD, HOSTS, Host
@@ -25,10 +25,10 @@ RETRY_AFTER = 1
 class DemoWeb:
     """Answers for every host of a plan. Called by one thread."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, hosts: Sequence[Host] = HOSTS) -> None:
         self.plan = plan
-        self._hosts = {host.ascii: host for host in HOSTS}
-        self._routes = {host.ascii: make_routes(plan, host) for host in HOSTS}
+        self._hosts = {host.ascii: host for host in hosts}
+        self._routes = {host.ascii: make_routes(plan, host) for host in hosts}
         self._faults = {(paper.host.ascii, paper.path): paper.fault for paper in plan.papers if paper.fault}
         self._tries: Counter[tuple[str, str]] = Counter()
 

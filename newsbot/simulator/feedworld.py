@@ -25,7 +25,7 @@ class WorldSettings:
     """What a world is made of."""
 
     feeds: int = 2000
-    days: int = 35
+    days: float = 35
     window: int = 20
     """Items that a feed shows."""
     median: float = 3.4
@@ -111,7 +111,7 @@ def _hourly_rates(settings: WorldSettings, draw: np.random.Generator) -> Array:
 
 def _publish(settings: WorldSettings, week: Array, draw: np.random.Generator) -> Array:
     """Return the sorted moments of one feed's items."""
-    hour = (np.arange(settings.days * HOURS) + _THURSDAY * HOURS) % len(week)
+    hour = (np.arange(int(settings.days * HOURS)) + _THURSDAY * HOURS) % len(week)
     usual = week[hour]
     rates = usual + np.minimum(usual * (settings.burst_factor - 1), settings.burst_most) * _bursts(
         settings, draw
@@ -129,7 +129,7 @@ def _publish(settings: WorldSettings, week: Array, draw: np.random.Generator) ->
 
 def _bursts(settings: WorldSettings, draw: np.random.Generator) -> Array:
     """Return the share of each hour that is in a burst."""
-    hours = settings.days * HOURS
+    hours = int(settings.days * HOURS)
     share = np.zeros(hours)
     for begin in draw.uniform(0, hours, draw.poisson(settings.bursts * settings.days / DAYS)):
         length = draw.exponential(settings.burst_hours)

@@ -1,0 +1,98 @@
+"""Runs a command of newsbot with another clock.
+
+    python -m benchmarks.otherclock FILE END SPEED crawl news …
+
+FILE holds the time (:class:`SharedTime`), so that a site may live by the same clock. SPEED 0: the clock
+stands still while the crawl has work and jumps to the next moment at which something is due; days pass in
+seconds, the same on every machine, and nothing seems to take time. Another SPEED: so many seconds pass in
+one; a page that takes 50 ms seems to take 12 seconds at 240. At END (POSIX seconds) the crawl is told
+to stop, as by Ctrl-C.
+
+Only newsbot's clock is changed, and the sleep of its scheduler.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import signal
+import struct
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+from newsbot import clock
+
+LOOK_AGAIN: Final = 30.0
+"""Seconds of the other clock between two looks around: in a crawl alone nothing comes by surprise."""
+WORKING: Final = 0.005
+LEAST_SLEEP: Final = 0.02
+_DOUBLE: Final = struct.Struct("d")
+
+
+class SharedTime:
+    """A moment in a file that several processes map; calling it gives the moment in POSIX seconds."""
+
+    def __init__(self, path: Path, begin: float | None = None) -> None:
+        if begin is not None:
+            path.write_bytes(_DOUBLE.pack(begin))
+        with path.open("r+b") as file:
+            self._map = mmap.mmap(file.fileno(), _DOUBLE.size)
+
+    def __call__(self) -> float:
+        """Return the time."""
+        moment: float = _DOUBLE.unpack(self._map[:])[0]
+        return moment
+
+    def set(self, moment: float) -> None:
+        """Set the time."""
+        self._map[:] = _DOUBLE.pack(moment)
+
+
+class Running:
+    """A clock that begins at the shared time and is ``speed`` times as fast as the real one."""
+
+    def __init__(self, begin: float, speed: float) -> None:
+        self._begin, self._speed, self._real = begin, speed, time.time()
+
+    def __call__(self) -> float:
+        """Return the time."""
+        return self._begin + (time.time() - self._real) * self._speed
+
+
+def main() -> None:
+    """Change the clock before any other module of newsbot is imported, then run Scrapy."""
+    file, end, speed, *words = sys.argv[1:]
+    shared = SharedTime(Path(file))
+    clock.system_clock = shared if float(speed) == 0 else Running(shared(), float(speed))
+    from scrapy.cmdline import execute  # noqa: PLC0415
+
+    from newsbot import scheduler  # noqa: PLC0415
+
+    names = vars(scheduler)
+    names["call_later"] = _sleeping(names["call_later"], shared, float(end), float(speed))
+    names["LOOK_AGAIN"] = LOOK_AGAIN
+    execute(["scrapy", *words])
+
+
+def _sleeping(real: Callable[..., Any], shared: SharedTime, end: float, speed: float) -> Callable[..., Any]:
+    def call_later(delay: float, wake: Callable[..., Any]) -> Any:
+        now = clock.system_clock()
+        if now >= end:
+            os.kill(os.getpid(), signal.SIGINT)
+            return real(60.0, wake)
+        if speed:
+            shared.set(now)
+            return real(max(LEAST_SLEEP, delay / speed), wake)
+        if getattr(wake, "__self__").slot.inprogress:  # noqa: B009  (a method of the scheduler)
+            return real(WORKING, wake)
+        shared.set(min(end, now + delay))
+        return real(0.0, wake)
+
+    return call_later
+
+
+if __name__ == "__main__":
+    main()

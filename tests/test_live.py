@@ -1,0 +1,74 @@
+"""The crawler does what its polling policy does in the simulator: a live crawl on a fast clock."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from benchmarks.live import RATES, Delays, crawl_live, predict
+from newsbot.demo.hosts import GAZETA
+from newsbot.demo.live import FEEDS, LiveWeb, make_life
+from newsbot.demo.messages import Request
+from newsbot.demo.plan import PER_FEED
+
+BUDGET = 6.0
+HOURS = 6.0
+NOW = 1_795_000_000.0
+
+
+def test_a_host_shows_what_is_born_and_no_more() -> None:
+    life = make_life({GAZETA: 10.0}, NOW, NOW + 10 * 3600, seed=3)
+    assert len(life.papers) == 100
+    clock = [NOW]
+    web = LiveWeb(life, lambda: clock[0])
+
+    def feed() -> bytes:
+        return web(Request("GET", GAZETA.ascii, FEEDS[GAZETA], {})).body
+
+    def status(number: int) -> int:
+        return web(Request("GET", GAZETA.ascii, life.papers[number].path, {})).status
+
+    assert not feed()
+    clock[0] = life.moments[4]
+    before = feed()
+    assert before.count(b"<item>") == 5
+    assert (status(4), status(5)) == (200, 404)
+    clock[0] = life.moments[5]
+    assert feed() != before
+    assert status(5) == 200
+    clock[0] = life.moments[60]
+    assert feed().count(b"<item>") == PER_FEED
+    assert status(0) == 200, "what has left the feed is still there"
+
+
+def test_a_prediction_is_that_of_the_closed_form() -> None:
+    """With rates known and a threshold held, each feed waits half of √(2 θ / r) on average."""
+    runs = predict(24.0, BUDGET, draws=6)
+    total = sum(RATES.values())
+    # the budget of polls, shared by the roots of the rates: rests s / √r, and half of them as delay
+    polls = float(np.median([run.polls_an_hour for run in runs]))
+    roots = sum(rate**0.5 for rate in RATES.values())
+    rests = {host: roots / polls / rate**0.5 for host, rate in RATES.items()}
+    mean = sum(RATES[host] / total * rests[host] / 2 for host in RATES) * 60
+    assert float(np.median([run.p50 for run in runs])) == pytest.approx(mean, rel=0.2)
+
+
+@pytest.fixture(scope="module")
+def live(tmp_path_factory: pytest.TempPathFactory) -> Delays:
+    return crawl_live(tmp_path_factory.mktemp("live") / "crawl", HOURS, BUDGET)
+
+
+def test_a_live_crawl_follows_the_prediction(live: Delays) -> None:
+    runs = predict(HOURS, BUDGET, draws=30)
+    assert live.articles is not None
+    assert live.articles > 35
+    for field, share in (("polls_an_hour", 0.1), ("p50", 0.15), ("p95", 0.15)):
+        low, high = np.quantile([getattr(run, field) for run in runs], (0.0, 1.0))
+        assert (1 - share) * low < getattr(live, field) < (1 + share) * high, field
+
+
+def test_what_was_found_is_stored(live: Delays) -> None:
+    assert live.articles is not None
+    assert live.not_stored is not None
+    assert live.not_stored <= 8, "those that were born last"
+    assert live.stored_p50 == pytest.approx(live.p50, abs=1.0)
