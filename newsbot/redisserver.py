@@ -156,6 +156,11 @@ def refuse_eviction(client: redis.Redis, place: str, what: str) -> None:
         )
 
 
+def thrown_away(client: redis.Redis) -> int:
+    """Return how many keys the server has thrown away for want of memory since it started."""
+    return int(client.info("stats").get("evicted_keys") or 0)
+
+
 @contextmanager
 def readable_errors(place: str) -> Iterator[None]:
     """Turn the client's errors into :class:`DataError` kinds of one line that begin with ``place``."""

@@ -279,6 +279,29 @@ def test_a_server_that_would_evict_is_refused(server: redisserver.RedisServer) -
         RedisIndex(server.url)
 
 
+def test_keys_that_were_thrown_away_are_said_and_what_is_left_still_answers(
+    server: redisserver.RedisServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Somebody changes the policy while a crawl runs: no fault, nothing wrong, and the next start says it."""
+    with closing(RedisIndex(server.url)) as opened, redis.Redis.from_url(server.url) as client:
+        for number in range(1500):
+            insert(opened, number)
+        limit = client.info("memory")["used_memory"] - 150_000
+        client.config_set("maxmemory-policy", "allkeys-random")
+        client.config_set("maxmemory", limit)
+        for number in range(1500, 3000):
+            assert insert(opened, number) == []
+        found = [opened.check_and_insert(f"again {n}", "b.org", sample(n), NOW) for n in range(3000)]
+        assert all(url(number) == near.doc_id for number, some in enumerate(found) for near in some)
+        assert client.info("stats")["evicted_keys"] > 0
+        with pytest.raises(DataError, match="would throw"):
+            RedisIndex(server.url)
+        client.config_set("maxmemory-policy", "noeviction")
+        client.config_set("maxmemory", 0)
+    with caplog.at_level(logging.WARNING), closing(RedisIndex(server.url)):
+        assert re.search(r"thrown \d+ keys away .* scrapy articles reindex --anew", caplog.text)
+
+
 def test_a_full_server_is_a_data_error_and_nothing_is_half_done(server: redisserver.RedisServer) -> None:
     with closing(RedisIndex(server.url)) as opened, redis.Redis.from_url(server.url) as client:
         for number in range(200):

@@ -33,6 +33,7 @@ from newsbot.redisserver import (
     readable_errors,
     refuse_eviction,
     server_name,
+    thrown_away,
 )
 
 SCHEME = f"{BUCKETS} redis=2 pieces={PIECES_ID}"
@@ -70,6 +71,7 @@ class RedisIndex:
                 refuse_eviction(self._client, self._place, "the near-duplicate index")
             self._check_scheme()
             self._check_listpacks()
+            self._check_evictions()
         except DataError:
             self.close()
             raise
@@ -151,6 +153,18 @@ class RedisIndex:
                 f"{self._place}: the near-duplicate index was made another way ({scheme.decode()}; here:"
                 f" {SCHEME}), and the two cannot be compared; use the newsbot that made it, or make it anew"
                 " from the stored texts: scrapy articles reindex --anew"
+            )
+
+    def _check_evictions(self) -> None:
+        """Say if parts of the index may be gone; what is left of it is still right."""
+        with readable_errors(self._place):
+            gone = thrown_away(self._client)
+        if gone:
+            logger.warning(
+                "%s: has thrown %d keys away when its memory was full; near copies may not be recognised:"
+                " set maxmemory-policy noeviction, then run: scrapy articles reindex --anew",
+                self._place,
+                gone,
             )
 
     def _check_listpacks(self) -> None:
