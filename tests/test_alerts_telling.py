@@ -16,6 +16,7 @@ import pytest
 
 from newsbot.alerts import outputs
 from newsbot.alerts.alert import Alert, Message
+from newsbot.alerts.book import LOCK
 from newsbot.alerts.outputs import Command, Mail, OutputError, Webhook, outputs_from
 from newsbot.alerts.watch import options_from
 from newsbot.demo.messages import Answer, Request
@@ -231,6 +232,8 @@ def test_a_crawl_tells_and_keeps_what_it_told(world: World, site: MockServer) ->
     assert json.loads(taken[0].body)["alerts"][0]["rule"] == "disk"
     assert crawl.err.count("alert event=began rule=disk") == 1
     assert SECRET not in crawl.err
+    with world.storage() as storage:
+        assert storage.notes(LOCK[0])[LOCK[1]]["owner"] == "", "the next one need not wait"
     (world.folder / "place").mkdir()
     place = Place(world.folder / "place")
     shown = place.run("alerts", "--json", NEWSBOT_DATA=str(world.data), NEWSBOT_ALERT_DISK="1000000000")

@@ -22,7 +22,8 @@ h1 { font-size: 1.5em; } h2 { font-size: 1.15em; margin-top: 1.8em; }
 .wide { overflow-x: auto; } table { border-collapse: collapse; font-size: 14px; }
 caption { text-align: left; color: var(--soft); }
 th, td { padding: 3px 12px 3px 0; border-bottom: 1px solid var(--line); text-align: left;
-  vertical-align: top; overflow-wrap: anywhere; }
+  vertical-align: top; }
+td a { overflow-wrap: anywhere; }
 td.n, th.n { text-align: right; white-space: nowrap; }
 .bad { color: var(--bad); font-weight: 600; } .soft { color: var(--soft); }
 ul { list-style: none; padding-left: 1.2em; } summary { cursor: pointer; }
@@ -97,7 +98,7 @@ def change_rows(changes: Iterable[Mapping[str, Any]]) -> Iterator[Row]:
 
 
 def _counts(counted: Mapping[str, int]) -> str:
-    return ", ".join(f"{name} {number}" for name, number in list(counted.items())[:20])
+    return ", ".join(f"{name}: {number}" for name, number in list(counted.items())[:20])
 
 
 def _site(report: Mapping[str, Any]) -> Iterator[str]:
