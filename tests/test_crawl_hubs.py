@@ -38,7 +38,7 @@ def hubs(world: World) -> dict[str, dict[str, Any]]:
         storage.close()
 
 
-def test_where_a_hub_may_stand(world: World, site: MockServer) -> None:
+def test_100_to_104_where_a_hub_may_stand(world: World, site: MockServer) -> None:
     """Headers (100), a page's head (101), Atom (102), RSS (103), headers before the document (104)."""
     links = '<link rel="hub" href="https://hub.test/{n}"/><link rel="self" href="' + BASE + '/topic-{n}"/>'
     site.page(f"{BASE}/2024/05/03/bridge.html", article_html(1))
