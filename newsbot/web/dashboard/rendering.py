@@ -111,8 +111,8 @@ def span(seconds: float | None) -> str:
     for size, unit, limit in ((1, "s", 100), (60, "min", 5970), (3600, "h", 172800)):
         if seconds < limit:
             amount = seconds / size
-            return f"{amount:.1f} {unit}" if amount < 10 and size > 60 else f"{amount:.0f} {unit}"
-    return f"{seconds / 86400:.0f} d"
+            return f"{amount:.1f}\u00a0{unit}" if amount < 10 and size > 60 else f"{amount:.0f}\u00a0{unit}"
+    return f"{seconds / 86400:.0f}\u00a0d"
 
 
 def marked(snippet: str) -> Markup:
