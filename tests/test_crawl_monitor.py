@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import json
 import subprocess
+from contextlib import closing
 from itertools import pairwise
 from typing import Any
+from uuid import uuid4
 
 import pytest
+from pymongo import MongoClient
 
 from newsbot.demo.messages import Answer, Request
+from newsbot.errors import ArgumentError
 from newsbot.items import PageRecord
+from newsbot.monitoring.keeping import kept_report
+from newsbot.spiders.monitoring import parse_monitoring
 from newsbot.storage.checks import CheckedPage
+from newsbot.storage.mongo import MongoStorage
 from newsbot.tombstones import bury
 from newsbot.urls import canonicalize, fingerprint
 from tests.crawls import ROOT, Crawl, World, article_html, feed_xml
 from tests.mockserver import HTML, MockServer
+from tests.redisserver import RedisServer
 
 HOST = "http://news.test"
 STORIES = [f"{HOST}/story/{n}" for n in range(4)]
@@ -258,6 +266,30 @@ def test_beside_a_news_crawl_both_go_on_at_one_pace(
     assert {page.state for path, page in monitors.pages().items() if path.startswith("/story")} == {"done"}
 
 
+def test_servers_keep_what_the_monitor_saw_as_the_file_does(
+    world: World, monitors: Monitors, site: MockServer, mongo_uri: str, redis_server: RedisServer
+) -> None:
+    name = f"newsbot_test_{uuid4().hex[:12]}"
+    place, _, options = mongo_uri.partition("?")
+    uri = f"{place.rstrip('/')}/{name}{'?' if options else ''}{options}"
+    world.servers = monitors.servers = {"MONGO_URI": uri, "REDIS_URL": redis_server.url}
+    try:
+        assert world.crawl().code == 0
+        site.page(STORIES[1], status=404)
+        monitors.monitor(sites="news.test")
+        with closing(MongoStorage(uri)) as storage:
+            checked = {one.url.removeprefix(HOST): one.last.outcome for one in storage.iter_checked()}
+            report = kept_report(storage, "news.test")
+        assert checked == {"/feed.xml": "200", "/story/1": "404"} | {
+            f"/story/{number}": "200" for number in (0, 2, 3)
+        }
+        assert report is not None
+        assert [one["url"] for one in report["broken"]] == [STORIES[1]]
+    finally:
+        with MongoClient[dict[str, Any]](mongo_uri) as client:
+            client.drop_database(name)
+
+
 def test_the_second_run_tells_what_changed_and_young_checks_are_left_out(
     monitors: Monitors, site: MockServer
 ) -> None:
@@ -306,20 +338,22 @@ def test_checks_come_as_items_and_reports_as_files(monitors: Monitors, site: Moc
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ({"site": "news.test"}, "did you mean 'sites'?"),
-        ({"sites": "nowhere.test"}, "no rule for it"),
+        ({"site": "news.test"}, "did you mean 'sites'"),
         ({"method": "post"}, "method is head"),
         ({"follow": "all"}, "follow is known"),
         ({"min_age": "soon"}, "is no duration"),
         ({"max_pages": "0"}, "whole number from 1"),
-        ({"report": "report.pdf"}, ".html or .json"),
+        ({"report": "report.pdf"}, "html or .json"),
         ({"report": "/no/such/folder/report.html"}, "there is no folder"),
     ],
 )
-def test_wrong_arguments_are_told_in_one_line(
-    monitors: Monitors, arguments: dict[str, str], said: str
-) -> None:
-    crawl = monitors.crawl(*[word for name, value in arguments.items() for word in ("-a", f"{name}={value}")])
-    assert crawl.code == 2
-    assert said in crawl.err
-    assert len(crawl.err.splitlines()) == 1
+def test_wrong_arguments_are_told_in_one_line(arguments: dict[str, str], said: str) -> None:
+    with pytest.raises(ArgumentError, match=said) as raised:
+        parse_monitoring(arguments)
+    assert len(str(raised.value).splitlines()) == 1
+
+
+def test_a_site_without_a_rule_is_told_before_anything_begins(monitors: Monitors) -> None:
+    crawl = monitors.crawl("-a", "sites=nowhere.test")
+    assert (crawl.code, len(crawl.err.splitlines())) == (2, 1)
+    assert "no rule for it" in crawl.err
