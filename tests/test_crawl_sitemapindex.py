@@ -185,3 +185,20 @@ def test_files_rest_by_their_age_and_longer_each_time_they_are_unchanged(desk):
         assert rests[0] == pytest.approx(max(6 * HOUR, 2 * first))
         assert rests[-1] == LONGEST_REST
         assert rests == sorted(rests)
+
+
+def test_files_that_are_called_newer_each_time_but_never_change_come_last(desk):
+    names = [f"https://news.test/{n}.xml" for n in range(3)]
+    for turn in range(4):
+        given = look(desk, index(names, stamp(START - desk.clock())))
+        if turn == 0:
+            assert given == {(False, False): names}
+        elif turn < 3:
+            assert given == {(True, False): names}
+        for n, name in enumerate(names):
+            body = sitemap_xml({f"https://news.test/story/{n}": ""})
+            if n == 2:
+                body = sitemap_xml({f"https://news.test/story/{n}/{turn}": ""})
+            look(desk, body, name, where=Where.SITEMAP)
+        desk.clock.now += HOUR
+    assert given == {(True, False): [names[2]], (True, True): names[:2]}

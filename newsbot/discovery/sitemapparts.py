@@ -45,6 +45,7 @@ class SitemapCollector:
 
     def __init__(self, url: str, now: datetime, zone: tzinfo) -> None:
         self._url = url
+        self._own_name = _name(url)
         self._now = now
         self._zone = zone
         self._problems: Counter[str] = Counter()
@@ -95,7 +96,7 @@ class SitemapCollector:
             self.problem("bad_link")
             return
         name = _name(url)
-        if name == _name(self._url):
+        if name == self._own_name:
             self.problem("self_reference")
         elif name in self._children:
             self.problem("duplicate_child")

@@ -19,7 +19,7 @@ from itertools import chain, zip_longest
 
 from newsbot.crawlstate import CrawlState
 from newsbot.discovery.sitemapparts import MAX_URLS, Child
-from newsbot.items import Kind, Link, Where
+from newsbot.items import Kind, Link, PageRecord, Where
 from newsbot.recrawl.planning import DAY, LONGEST_SOURCE_REST
 from newsbot.urls import canonicalize, fingerprint
 from newsbot.visit import Found, Visit
@@ -34,6 +34,8 @@ FRESH = 2 * DAY
 """Files that changed so lately come before articles."""
 UNDATED = 10
 """Files without a date that come before articles: the first and the last of the list."""
+CHECKS = 3
+"""Looks after which a file that never changed is believed less."""
 LONGEST_REST = 30 * DAY
 _OLD_BY = 0.1
 """A file whose newest page is so old rests for this part of its age."""
@@ -46,6 +48,8 @@ class _Choice:
     urgent: list[Child] = field(default_factory=list)
     patient: list[Child] = field(default_factory=list)
     newer: list[Child] = field(default_factory=list)
+    doubtful: list[Child] = field(default_factory=list)
+    """Called newer, but they never had changed when they were looked at again: some sites say so of all."""
     old: int = 0
     left: int = 0
 
@@ -55,8 +59,9 @@ def files_of(state: CrawlState, children: Sequence[Child], url: str, visit: Visi
     choice = _choose(state, children, visit)
     room = _room(state, visit.rule.domain)
     depth = visit.lease.entry.depth + 1
-    for chosen in (choice.newer, choice.urgent, choice.patient):
-        if chosen is choice.patient and state.arguments.since is None:
+    for chosen in (choice.newer, choice.urgent, choice.doubtful, choice.patient):
+        patient = chosen is choice.doubtful or chosen is choice.patient
+        if chosen is choice.doubtful and state.arguments.since is None:
             room //= 2  # something stays for the fresh files of other indexes
         taken = chosen[: max(0, room)]
         room -= len(taken)
@@ -67,8 +72,8 @@ def files_of(state: CrawlState, children: Sequence[Child], url: str, visit: Visi
                 links=tuple(_link(child) for child in taken),
                 referrer=url,
                 depth=depth,
-                force=chosen is choice.newer,
-                patient=chosen is choice.patient,
+                force=chosen is choice.newer or chosen is choice.doubtful,
+                patient=patient,
             )
     _tell(state, visit, choice, len(children))
 
@@ -98,14 +103,17 @@ def _choose(state: CrawlState, children: Sequence[Child], visit: Visit) -> _Choi
     wanted = [child for child in children if since is None or child.lastmod is None or child.lastmod >= since]
     choice.old = len(children) - len(wanted)
     unread: list[Child] = []
-    for child, seen in _looks(state, wanted, visit):
-        if seen is None:
+    for child, page in _looks(state, wanted, visit):
+        if page is None or page.last_fetched is None:
             unread.append(child)
-        elif child.lastmod is not None and child.lastmod.timestamp() > seen:
-            if _may_look_again(state, seen, visit):
-                choice.newer.append(child)
-            else:
+        elif child.lastmod is not None and child.lastmod.timestamp() > page.last_fetched:
+            never_changed = page.checks >= CHECKS and not page.changes
+            if not _may_look_again(state, page.last_fetched, visit):
                 choice.left += 1
+            elif never_changed:
+                choice.doubtful.append(child)
+            else:
+                choice.newer.append(child)
     _sort(choice, unread, state.clock())
     return choice
 
@@ -122,8 +130,8 @@ def _sort(choice: _Choice, unread: Sequence[Child], now: float) -> None:
 
 def _looks(
     state: CrawlState, children: Sequence[Child], visit: Visit
-) -> Iterator[tuple[Child, float | None]]:
-    """Yield the files that are not queued already, with the time of our last look at them."""
+) -> Iterator[tuple[Child, PageRecord | None]]:
+    """Yield the files that are not queued already, with what is known of them."""
     for start in range(0, len(children), _CHUNK):
         part = children[start : start + _CHUNK]
         keys = [fingerprint(canonicalize(child.url, visit.rule.drop_query)) for child in part]
@@ -131,7 +139,7 @@ def _looks(
         for child, key in zip(part, keys, strict=True):
             page = pages.get(key)
             if page is None or page.last_fetched is not None:
-                yield child, None if page is None else page.last_fetched
+                yield child, page
 
 
 def _may_look_again(state: CrawlState, seen: float, visit: Visit) -> bool:
