@@ -12,6 +12,8 @@ from tests.http2site import Http2Site, http2_site
 
 HOST = "news.test"
 ARTICLES = 4
+LONG = 3_000_000
+"""Characters of one page: many times the window of a stream."""
 
 
 @pytest.fixture
@@ -24,7 +26,8 @@ def crawl(world: World, site: Http2Site, *, delay: float = 0, private: str = "1"
     urls = [f"{base}/2026/11/20/story-{number}.html" for number in range(ARTICLES)]
     site.pages["/feed.xml"] = ("application/rss+xml", feed_xml(urls).encode())
     for number, url in enumerate(urls):
-        site.pages[url.removeprefix(base)] = ("text/html", article_html(number).encode())
+        long = f"<!-- {'x' * LONG * (number == 0)} -->"
+        site.pages[url.removeprefix(base)] = ("text/html", article_html(number, extra=long).encode())
     world.rule("_defaults", f"delay: {delay}\nconcurrency: 8\ninterval: {{feed: 10m, article: 30d}}\n")
     world.rule(HOST, f"domain: {HOST}\nfeeds: {base}/feed.xml\n")
     return world.crawl(
@@ -46,6 +49,9 @@ def test_pages_come_over_one_connection_at_the_pace_of_the_rule(world: World, tm
         # robots.txt is fetched beside the turns of the host's clock
         paced = [asked.at for asked in site.log if asked.path != "/robots.txt"]
         assert min(later - earlier for earlier, later in pairwise(paced)) > 0.35
+        page = world.page(f"https://{HOST}:{site.port}/2026/11/20/story-0.html")
+        assert page is not None
+        assert (page.content_length or 0) > LONG
         assert "Traceback" not in done.err
 
 
