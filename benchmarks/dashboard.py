@@ -92,6 +92,7 @@ def fill(folder: Path, count: int) -> None:
     for start in range(0, count, BATCH):
         some = range(start, min(count, start + BATCH))
         storage.take_articles([make(number, count, now, chance) for number in some])
+    storage.index()
     storage.close()
     fill_books(folder, count, now)
 

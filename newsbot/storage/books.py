@@ -1,7 +1,8 @@
-"""What a storage keeps beside pages and articles, to be copied: joined stories, notes, polls.
+"""What a storage keeps beside pages and articles, to be copied: joined stories, notes, polls, hours.
 
 A crawl goes on without them, but not as before: an article that comes later would begin a story that was
-joined with another one, hubs would be subscribed to again, and what sites did could not be replayed.
+joined with another one, hubs would be subscribed to again, and what sites did could not be replayed
+or shown.
 """
 
 from __future__ import annotations
@@ -42,7 +43,17 @@ class PollDay:
     """As they are packed, in order."""
 
 
-Book = JoinedStory | KeptNote | PollDay
+@dataclass(frozen=True, slots=True)
+class SiteHour:
+    """What a site did in an hour (:mod:`newsbot.storage.activity`)."""
+
+    source: str
+    hour: int
+    counts: tuple[int, ...]
+    """In the order of :data:`newsbot.storage.activity.COUNTED`."""
+
+
+Book = JoinedStory | KeptNote | PollDay | SiteHour
 
 
 class Books(Protocol):

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import cast
 
 import pytest
 
 from newsbot.items import Article
 from newsbot.storage.activity import ALL, HOUR, KEEP_HOURS, Activity, Arrival, Hour
 from newsbot.storage.base import Storage
+from newsbot.storage.books import Books
+from newsbot.storage.sqlite import SqliteStorage
 from tests.contracts.storage_backends import Place
 
 MIDNIGHT = 498_000 * HOUR
@@ -106,3 +110,16 @@ def test_arrivals_are_the_first_versions_fetched_last(storage: Storage, log: Act
     assert log.arrivals(10, "a1.org")[-1] == Arrival("a1.org", MORNING, True, MORNING + timedelta(minutes=1))
     assert len(log.arrivals(10)) == 3
     assert log.arrivals(0) == []
+
+
+def test_hours_move_to_another_storage_and_back(storage: Storage, log: Activity, tmp_path: Path) -> None:
+    log.add_activity(MIDNIGHT, {"a.org": {"pages": 3, "errors": 1}, "b.org": {"articles": 2}})
+    log.add_activity(MIDNIGHT + HOUR, {"a.org": {"fetched": 5}})
+    other = SqliteStorage(tmp_path / "other.db")
+    for _ in range(2):  # twice is once
+        other.take_books(list(cast("Books", storage).copy_books()))
+    other.add_activity(MIDNIGHT + 9 * HOUR, {"c.org": {"pages": 7}})
+    cast("Books", storage).take_books(list(other.copy_books()))
+    for source in (ALL, "a.org", "b.org", "c.org"):
+        assert other.activity(0, source) == log.activity(0, source) != []
+    other.close()

@@ -1,4 +1,4 @@
-"""Joined stories, notes and polls to be copied; see :mod:`newsbot.storage.books`."""
+"""Joined stories, notes, polls and hours to be copied; see :mod:`newsbot.storage.books`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any
 
 from pymongo import UpdateOne
 
-from newsbot.storage.books import AT_ONCE, Book, JoinedStory, KeptNote, poll_day
+from newsbot.storage.activity import COUNTED
+from newsbot.storage.books import AT_ONCE, Book, JoinedStory, KeptNote, SiteHour, poll_day
 from newsbot.storage.mongo import notes, polls
 from newsbot.storage.mongo.connection import Collections, Document
 
@@ -18,6 +19,7 @@ def copy_books(database: Collections) -> Iterator[list[Book]]:
     yield from _some(database, "joined", lambda one: JoinedStory(one["_id"], one["into"]))
     yield from _some(database, "notes", lambda one: KeptNote(one["kind"], one["key"], one["body"]))
     yield from _some(database, "polls", lambda one: poll_day(one["url"], one["day"], "".join(one["polls"])))
+    yield from _some(database, "site_hours", _hour)
 
 
 def take_books(database: Collections, books: Sequence[Book]) -> None:
@@ -38,6 +40,10 @@ def _some(database: Collections, name: str, make: Callable[[Document], Book]) ->
             yield some
 
 
+def _hour(one: Document) -> SiteHour:
+    return SiteHour(one["source"], one["hour"], tuple(one.get(name, 0) for name in COUNTED))
+
+
 def _document(book: Book) -> tuple[str, Any, Document]:
     """Return where a book is kept: collection, ``_id`` and the rest."""
     if isinstance(book, JoinedStory):
@@ -45,5 +51,8 @@ def _document(book: Book) -> tuple[str, Any, Document]:
     if isinstance(book, KeptNote):
         note = {"kind": book.kind, "key": book.key, "body": book.body}
         return "notes", notes.identity(book.kind, book.key), note
+    if isinstance(book, SiteHour):
+        counts = {name: count for name, count in zip(COUNTED, book.counts, strict=True) if count}
+        return "site_hours", f"{book.source} {book.hour}", {"source": book.source, "hour": book.hour} | counts
     polled = {"url": book.url, "day": book.day, "polls": list(book.polls)}
     return "polls", polls.identity(book.url, book.day), polled

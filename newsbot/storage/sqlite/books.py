@@ -1,11 +1,12 @@
-"""Joined stories, notes and polls to be copied; see :mod:`newsbot.storage.books`."""
+"""Joined stories, notes, polls and hours to be copied; see :mod:`newsbot.storage.books`."""
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Sequence
 
-from newsbot.storage.books import AT_ONCE, Book, JoinedStory, KeptNote, poll_day
+from newsbot.storage.activity import COUNTED
+from newsbot.storage.books import AT_ONCE, Book, JoinedStory, KeptNote, SiteHour, poll_day
 
 
 def copy_books(database: sqlite3.Connection) -> Iterator[list[Book]]:
@@ -31,6 +32,14 @@ def copy_books(database: sqlite3.Connection) -> Iterator[list[Book]]:
     ).fetchall():
         yield [poll_day(*row) for row in rows]
         last = (rows[-1]["url"], rows[-1]["day"])
+    last = ("", -1)
+    while rows := database.execute(
+        f"SELECT source, hour, {', '.join(COUNTED)} FROM site_hour WHERE (source, hour) > (?, ?)"
+        " ORDER BY source, hour LIMIT ?",
+        (*last, AT_ONCE),
+    ).fetchall():
+        yield [SiteHour(row[0], row[1], tuple(row)[2:]) for row in rows]
+        last = (rows[-1]["source"], rows[-1]["hour"])
 
 
 def take_books(database: sqlite3.Connection, books: Sequence[Book]) -> None:
@@ -41,6 +50,15 @@ def take_books(database: sqlite3.Connection, books: Sequence[Book]) -> None:
             table, values = "story_joined", (book.story, book.into)
         elif isinstance(book, KeptNote):
             table, values = "note", (book.kind, book.key, book.body)
+        elif isinstance(book, SiteHour):
+            table, values = (
+                f"site_hour (source, hour, {', '.join(COUNTED)})",
+                (
+                    book.source,
+                    book.hour,
+                    *book.counts,
+                ),
+            )
         else:
             table, values = "poll_day", (book.url, book.day, f";{''.join(book.polls)}")
         marks = ", ".join("?" * len(values))
