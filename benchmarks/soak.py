@@ -70,6 +70,8 @@ class Soak:
     """Of each process, (time, MB that it alone has), since its last start."""
     events: Counter[str] = field(default_factory=Counter)
     answers: Counter[str] = field(default_factory=Counter)
+    ends: list[str] = field(default_factory=list)
+    """What ended by itself, and its last word."""
 
     def start(self, name: str) -> None:
         """Start a worker or ``scrapy serve``."""
@@ -78,12 +80,16 @@ class Soak:
             if name == "serve"
             else ["crawl", "news", "-a", "mode=continuous"]
         )
-        with (self.folder / f"{name.replace(' ', '-')}.log").open("ab") as log:
+        with self.log(name).open("ab") as log:
             self.processes[name] = subprocess.Popen(
                 [sys.executable, "-m", "scrapy", *own, "-L", "WARNING", "-s", "NEWSBOT_PROGRESS=0"],
                 cwd=ROOT, env=self.environment, stdout=log, stderr=log,
             )  # fmt: skip
         self.memory[name] = []
+
+    def log(self, name: str) -> Path:
+        """Return where a process writes its log."""
+        return self.folder / f"{name.replace(' ', '-')}.log"
 
     def look(self) -> None:
         """Note how much memory each process has, and whether ``scrapy serve`` answers."""
@@ -92,6 +98,10 @@ class Soak:
             self.memory[name].append((now, own_megabytes(process.pid)))
             if process.poll() is not None:  # nothing that we did: it counts as a fault
                 self.events[f"{name} ended by itself"] += 1
+                lines = self.log(name).read_text(errors="replace").splitlines()
+                self.ends.append(
+                    f"{name}: exit code {process.returncode}, {lines[-1] if lines else 'no word'}"
+                )
                 self.start(name)
         try:
             with _open(f"http://127.0.0.1:{self.port}/healthz", timeout=5) as answer:
@@ -232,6 +242,7 @@ def _row(soak: Soak, begin: float, end: float, finished: float) -> dict[str, Any
         "finished after, s": finished,
         "faults of pages": dict(soak.web.faults),
         "events": dict(soak.events),
+        "ended by itself": soak.ends,
         "/healthz": dict(soak.answers),
         "tracebacks": {name: text.count("Traceback (most recent") for name, text in logs.items()},
         "memory": {name: growth(values, begin, end) for name, values in soak.memory.items()},
