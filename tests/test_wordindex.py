@@ -15,6 +15,7 @@ from newsbot.storage.query import parse
 from newsbot.storage.sqlite.schema import MIGRATIONS
 from newsbot.storage.sqlite.words import SqliteBlocks, add, forget
 from newsbot.storage.wordindex import indexer as indexing
+from newsbot.storage.wordindex import searching
 from newsbot.storage.wordindex.entry import Entry
 from newsbot.storage.wordindex.indexer import Indexer
 from newsbot.storage.wordindex.layout import LARGE
@@ -111,6 +112,21 @@ def test_words_of_very_many_articles_keep_their_places(
     assert len(store.state().segments) == 1  # of two
     for query in ("w0", '"w0 w1"', "-w0", 'title:"w1 w0"', "author:w0 w1", '"w0 w0 w1" -"w2 w0"'):
         assert {key for key, _ in find(store, query)} == found_by_reading(entries, query), query
+
+
+def test_a_phrase_of_words_of_every_article_is_sought_in_the_newest_ones_at_least(
+    store: SqliteBlocks, database: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entries = sorted(make_entries(11, 300), key=lambda one: one.moment)
+    for start in range(0, 300, 50):
+        wait(database, entries[start : start + 50])
+        Indexer(store).run(all_of_it=True)
+    monkeypatch.setattr(searching, "MAX_PLACES", 300)
+    for by_time in (True, False):
+        found = {key for key, _ in find(store, '"w0 w1"', by_time=by_time)}
+        assert found < found_by_reading(entries, '"w0 w1"')
+        assert found >= found_by_reading(entries[250:], '"w0 w1"')
+        assert {key for key, _ in find(store, "w0 w1", by_time=by_time)} == found_by_reading(entries, "w0 w1")
 
 
 def test_an_article_is_found_once_while_it_waits_in_a_new_version(
@@ -247,6 +263,9 @@ def _segments(*sizes: int) -> list[Segment]:
         ((40_000, 20_000), []),
         ((40_000, 40_000), []),
         ((20_000,) * 4, [1, 2, 3]),
+        ((16_384, 50_000), []),
+        ((50_000, 16_384, 16_384), []),
+        ((16_384, 50_000, 16_384, 16_384, 16_384), [1, 3, 4, 5]),
         ((MAX_DOCS,) * 20, []),
     ],
 )

@@ -25,6 +25,9 @@ MAX_RANKED = 1_000_000
 """Of more articles that match, those in older segments are not ranked."""
 MAX_RUNS = 50_000
 """The same for queries with phrases."""
+MAX_PLACES = 2_500_000
+"""Places of words of phrases that are looked at: a phrase of words that stand many times in every article is
+not looked for in segments older than that."""
 MAX_WAITING = 4_096
 """Articles that wait and are looked through; there are more only while an index is made anew."""
 _TRIES = 3
@@ -140,10 +143,14 @@ _Hit = tuple[float, int, int]
 
 def _newest(views: list[View], asked: Asked, top: int) -> list[_Hit]:
     hits: list[_Hit] = []
+    unread = MAX_PLACES
     for number, view in enumerate(views):
+        if unread <= 0:
+            break
         if len(hits) > top and view.newest < hits[top][0]:
             continue
         docs = _matching(view, asked).docs[: top + 1]
+        unread -= _places(view, asked)
         moments = view.moments()[docs]
         hits += [(moment, number, doc) for moment, doc in zip(moments.tolist(), docs.tolist(), strict=True)]
         hits.sort(key=lambda hit: -hit[0])
@@ -154,12 +161,14 @@ def _newest(views: list[View], asked: Asked, top: int) -> list[_Hit]:
 def _best(views: list[View], asked: Asked, top: int) -> list[_Hit]:
     found: list[tuple[int, View, Matches]] = []
     most = MAX_RUNS if asked.placed() else MAX_RANKED
+    unread = MAX_PLACES
     for number, view in enumerate(views):
         some = _matching(view, asked)
+        unread -= _places(view, asked)
         if len(some.docs):
             found.append((number, view, some))
             most -= len(some.docs)
-        if most <= 0:
+        if most <= 0 or unread <= 0:
             break
     rareness = _rareness(views, asked)
     typical = sum(view.words for view in views) / max(1, sum(view.docs for view in views)) or 1.0
@@ -217,3 +226,10 @@ def _possible(view: View, asked: Asked) -> bool:
         any(all(view.having(name) for name in names_of(term, phrase)) for phrase in term.phrases())
         for term in asked.query.wanted
     )
+
+
+def _places(view: View, asked: Asked) -> int:
+    """How many places of words of phrases a view had to be read for."""
+    if not _possible(view, asked):
+        return 0
+    return sum(len(view.positions(name)[1]) for name in asked.placed())

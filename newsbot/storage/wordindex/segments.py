@@ -11,6 +11,8 @@ MAX_DOCS = 65_536
 """Articles of a segment."""
 TIERS = (2_048, 16_384, MAX_DOCS)
 """Segments below a bound are merged until they reach it."""
+_WORTH = MAX_DOCS * 3 // 4
+"""A merge that cannot reach the highest bound is worth it from so many articles on."""
 TOGETHER = 8
 """Segments of one tier that are merged, at most."""
 KEYS_A_BLOCK = 256
@@ -94,19 +96,18 @@ def state_of(text: str | None) -> State:
 
 
 def to_merge(segments: Sequence[Segment]) -> list[Segment]:
-    """Return the segments that are to be merged next, the oldest of the lowest tier first; or none."""
+    """Return the segments that are to be merged next, the smallest of the lowest tier first; or none."""
     below = 0
     for bound in TIERS:
-        tier = sorted((one for one in segments if below <= one.docs < bound), key=lambda one: one.number)
+        tier = sorted((one for one in segments if below <= one.docs < bound), key=lambda one: one.docs)
         chosen: list[Segment] = []
+        docs = 0
         for one in tier[:TOGETHER]:
-            if sum(each.docs for each in chosen) + one.docs > MAX_DOCS:
-                break
-            chosen.append(one)
-        docs = sum(one.docs for one in chosen)
-        if len(chosen) > 1 and (
-            docs >= bound or len(chosen) == TOGETHER or len(chosen) < len(tier[:TOGETHER])
-        ):
-            return chosen
+            if docs + one.docs <= MAX_DOCS:
+                chosen.append(one)
+                docs += one.docs
+        full = len(chosen) < len(tier[:TOGETHER]) and docs >= _WORTH  # the next one does not fit in
+        if len(chosen) > 1 and (docs >= bound or len(chosen) == TOGETHER or full):
+            return sorted(chosen, key=lambda one: one.number)
         below = bound
     return []
