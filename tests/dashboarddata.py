@@ -13,6 +13,7 @@ from newsbot.frontier.base import Entry
 from newsbot.items import Article, Kind, PageRecord
 from newsbot.monitoring.keeping import keep_report
 from newsbot.monitoring.report import site_report
+from newsbot.push.trust import TRUST, Trust
 from newsbot.storage.activity import Activity
 from newsbot.storage.base import SiteRecord, SourceRecord, Storage
 from newsbot.storage.checks import PageCheck
@@ -140,3 +141,5 @@ def _books(storage: Storage, bad: str) -> None:
         search=bad, text=bad, url=address(1), source=SITE, looked_at=now, positions=[position], hits=1
     )
     cast("Any", storage).save_results([result])
+    trust = Trust(at=now, hits=30.0, misses=10.0, told=30.0, untold=10.0)
+    cast("Notes", storage).save_note(TRUST, f"websub:hub.test {bad}", trust.as_note())

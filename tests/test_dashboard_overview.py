@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from newsbot.storage.activity import ALL, HOUR, Arrival, Hour
 from newsbot.storage.sqlite import SqliteStorage
 from newsbot.web.dashboard.metrics import Exposition
 from newsbot.web.dashboard.overview import latency, periods
+from tests.dashboarddata import fill
 from tests.dashboards import Visitor, settings_of, visit
 
 NOW = 1_795_000_000.0
@@ -73,3 +75,18 @@ def test_figures_come_from_what_crawls_wrote(tmp_path: Path) -> None:
         assert 'newsbot_frontier_urls{state="pending"} 0' in text
 
     visit(settings_of(tmp_path), look)
+
+
+def test_who_tells_of_changes_and_how_far_it_is_believed(tmp_path: Path) -> None:
+    settings = settings_of(tmp_path)
+    fill(settings)
+
+    async def look(visitor: Visitor) -> None:
+        _, page = await visitor.get("/")
+        assert "<td>hub.test plain</td><td>websub</td>" in page
+        assert '<td class="n">75 %</td>' in page
+        _, text = await visitor.get("/api/overview")
+        (told,) = json.loads(text)["notifiers"]
+        assert (told["host"], told["precision"], told["recall"]) == ("hub.test plain", 0.75, 0.75)
+
+    visit(settings, look)

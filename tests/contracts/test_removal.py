@@ -11,12 +11,13 @@ from newsbot.storage.base import ArticleFilter, SiteRecord, SourceRecord, Storag
 from newsbot.storage.checks import PageCheck, PageChecks
 from newsbot.storage.polls import Poll, PollLog
 from newsbot.storage.removal import Removal
+from newsbot.storage.results import Position, SearchResult, SearchResults
 from newsbot.urls import fingerprint
 from tests.contracts.storage_backends import Place
 from tests.contracts.storage_samples import make_article, make_page
 
 
-class Kept(Storage, Removal, PollLog, PageChecks):
+class Kept(Storage, Removal, PollLog, PageChecks, SearchResults):
     """What both storages are."""
 
 
@@ -82,6 +83,21 @@ def test_pages_go_with_what_was_found_on_them(storage: Kept) -> None:
     assert storage.remove_pages(keys) == 1
     assert [page.url for page in storage.iter_pages()] == ["https://example.org/b"]
     assert storage.checked(keys) == {}
+
+
+def test_results_of_searches_go_also_where_the_record_writes_the_url_otherwise(storage: Kept) -> None:
+    page = make_page("a")
+    storage.discover([make_page("a", url="https://example.org/a?utm_source=rss"), make_page("b")])
+    storage.save_results([_result("https://example.org/a"), _result("https://example.org/b")])
+    storage.remove_pages([page.fingerprint])
+    assert [one.url for one in storage.results("s")] == ["https://example.org/b"]
+
+
+def _result(url: str) -> SearchResult:
+    place = Position(start=0, end=5, line=1, found="river")
+    return SearchResult(
+        search="s", text="river", url=url, source="example.org", looked_at=1.0, positions=[place], hits=1
+    )
 
 
 def test_sources_and_counters_go(storage: Kept) -> None:

@@ -55,10 +55,8 @@ def remove_articles(database: Collections, canonical_urls: Sequence[str]) -> int
 def remove_pages(database: Collections, fingerprints: Sequence[bytes]) -> int:
     """Delete page records, and what searches and checks found there."""
     keys = list(dict.fromkeys(fingerprints))
-    pages = database["pages"].find({"_id": {"$in": keys}}, {"url": 1})
-    urls = [one["url"] for one in pages]
     database["page_checks"].delete_many({"_id": {"$in": keys}})
-    database["search_results"].delete_many({"url": {"$in": urls}})
+    database["search_results"].delete_many({"page": {"$in": keys}})  # a record's URL is as the site wrote it
     return database["pages"].delete_many({"_id": {"$in": keys}}).deleted_count
 
 

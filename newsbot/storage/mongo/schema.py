@@ -161,6 +161,11 @@ def _make_words(database: Collections) -> None:
     database["words"].drop()
 
 
+def _index_results(database: Collections) -> None:
+    """What searches found on a page, for taking the page out."""
+    database["search_results"].create_indexes([IndexModel([("page", ASCENDING)])])
+
+
 MIGRATIONS: tuple[Callable[[Collections], None], ...] = (
     _make_first,
     _index_due_pages,
@@ -172,6 +177,7 @@ MIGRATIONS: tuple[Callable[[Collections], None], ...] = (
     _make_hours,
     _index_stored,
     _make_words,
+    _index_results,
 )
 """``MIGRATIONS[n]`` leads from version n to n + 1. Never change one that was released: add the next.
 

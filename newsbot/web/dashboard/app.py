@@ -18,6 +18,7 @@ from newsbot.explain import explain
 from newsbot.web.dashboard import operations, pages
 from newsbot.web.dashboard.access import COOKIE, SESSION_SECONDS, Access
 from newsbot.web.dashboard.api import add_api
+from newsbot.web.dashboard.faults import in_our_words
 from newsbot.web.dashboard.memos import make_memos
 from newsbot.web.dashboard.metrics import CONTENT_TYPE, exposition
 from newsbot.web.dashboard.operations import Run
@@ -49,6 +50,7 @@ async def dashboard(
     folder = Path(settings.get("NEWSBOT_REPORTS") or "simulation")
     board = Dashboard(quick, make_memos(slow, clock), access, clock, folder)
     add_routes(board, app, notices)
+    app.middlewares.append(in_our_words(board))
     board.memos.warm()
     warming = asyncio.ensure_future(_warm_up(slow))
     try:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
+from pathlib import PurePath
 from typing import Any, cast
 
 from aiohttp import web
 
 from newsbot.commands.why import document
-from newsbot.explain import explain
+from newsbot.explain import Explanation, explain
 from newsbot.items import Article
 from newsbot.monitoring.keeping import kept_report, monitored
 from newsbot.storage.base import ArticleFilter
@@ -132,15 +133,19 @@ async def story_row(board: Dashboard, given: Given) -> articles.StoryRow:
     return found
 
 
+def explained(data: Data, url: str) -> Explanation:
+    """The whole story of a URL, without our folders: who reads may sit elsewhere. Raises ``ValueError``."""
+    story = explain(url, data.rules, data.storage, data.frontier, now=data.clock())
+    match, rule = story.match, replace(story.rule, file=PurePath(story.rule.file).name)
+    if match.pattern is not None:
+        match = replace(match, pattern=replace(match.pattern, file=PurePath(match.pattern.file).name))
+    return replace(story, rule=rule, match=match)
+
+
 async def why(board: Dashboard, given: Given) -> dict[str, Any]:
     """The whole story of a URL. Raises ``HTTPBadRequest``."""
-
-    def look(data: Data) -> dict[str, Any]:
-        told = explain(given["url"], data.rules, data.storage, data.frontier, now=data.clock())
-        return document(told)
-
     try:
-        return await board.readers.call(look)
+        return await board.readers.call(lambda data: document(explained(data, given["url"])))
     except ValueError as error:
         raise web.HTTPBadRequest(text=str(error)) from error
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import cast
 
 from newsbot.clock import utc
 from newsbot.figures import share
 from newsbot.frontier.watching import Watched
+from newsbot.push.notifiers import notifiers
 from newsbot.storage.activity import HOUR, Arrival, Hour
 from newsbot.web.readers import Data
 
 HOURS = 48
 DAYS = 30
+MAX_NOTIFIERS = 50
 ARRIVALS = 2000
 """Articles stored last that the latency is taken from."""
 
@@ -74,6 +76,26 @@ class Queue:
 
 
 @dataclass(frozen=True, slots=True)
+class NotifierRow:
+    """Who tells us of changes (a hub, a sensor, …). Counts are weights that halve in a week."""
+
+    protocol: str
+    host: str
+    notices: float
+    """Notices that were followed."""
+    changes: float
+    """Changes found at what it tells of, by its notices or without them."""
+    precision: float | None
+    """The share of its notices that led to something new."""
+    recall: float | None
+    """The share of changes that it told of."""
+    believed: float
+    """What part of a host's budget of notices it may use, 0 to 1."""
+    last: datetime
+    """When a notice was last judged."""
+
+
+@dataclass(frozen=True, slots=True)
 class Overview:
     """All of it."""
 
@@ -83,6 +105,8 @@ class Overview:
     """The last 30 (UTC), oldest first; the last one is not over."""
     latency: Latency
     queue: Queue
+    notifiers: list[NotifierRow] = field(default_factory=list)
+    """Those with most notices first."""
 
     @property
     def last_day(self) -> Period:
@@ -104,6 +128,10 @@ def overview(data: Data) -> Overview:
         days=periods(hours, now, 24 * HOUR, DAYS),
         latency=latency(data.activity.arrivals(ARRIVALS), data.activity.watched_since()),
         queue=queue(data, now),
+        notifiers=[
+            NotifierRow(**{**asdict(one), "last": utc(one.last)})
+            for one in notifiers(data.notes, now)[:MAX_NOTIFIERS]
+        ],
     )
 
 

@@ -8,7 +8,6 @@ from collections.abc import Awaitable, Callable
 from aiohttp import web
 
 from newsbot.commands.why import lines
-from newsbot.explain import Explanation, explain
 from newsbot.health import Health
 from newsbot.web.dashboard import operations, reports
 from newsbot.web.dashboard.actions import KINDS
@@ -20,7 +19,6 @@ from newsbot.web.dashboard.plots import spark
 from newsbot.web.dashboard.rendering import HEADERS, link
 from newsbot.web.dashboard.service import Dashboard
 from newsbot.web.dashboard.sites import ORDERS, in_order
-from newsbot.web.readers import Data
 
 SHOWN_ALARMS = 8
 SHOWN_SITES = 100
@@ -180,12 +178,9 @@ async def why(board: Dashboard, request: web.Request) -> web.Response:
     told: list[str] = []
     problem, found = "", None
 
-    def look(data: Data) -> Explanation:
-        return explain(asked["url"], data.rules, data.storage, data.frontier, now=data.clock())
-
     if asked["url"]:
         try:
-            explained = await board.readers.call(look)
+            explained = await board.readers.call(lambda data: operations.explained(data, asked["url"]))
         except ValueError as error:
             problem = str(error)
         else:

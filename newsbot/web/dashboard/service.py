@@ -35,6 +35,8 @@ CLOSED = (
     "No token is set: start scrapy serve with NEWSBOT_WEB_TOKEN. Without one it answers only reads, on a "
     "loopback address, asked by a loopback name, and without --public-url."
 )
+PROGRAMS = ("/api/", "/openapi.json", "/metrics", "/healthz", "/push/", "/indexnow")
+"""How the addresses begin that only programs ask for."""
 KINDS = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 ASSETS = ("style.css", "keys.js", "icon.svg")
 
@@ -122,7 +124,7 @@ class Dashboard:
 
 def is_program(request: web.Request) -> bool:
     """Return True if who asks wants no page."""
-    return request.path.startswith(("/api/", "/openapi.json", "/metrics"))
+    return request.path.startswith(PROGRAMS)
 
 
 def _is_form(request: web.Request) -> bool:

@@ -1,0 +1,72 @@
+"""What is answered where no handler answers: addresses that lead nowhere, long bodies, our own faults."""
+
+from __future__ import annotations
+
+import logging
+import traceback
+from collections.abc import Awaitable, Callable
+from pathlib import PurePath
+from typing import Final
+
+from aiohttp import web
+from aiohttp.typedefs import Middleware
+
+from newsbot.errors import DataError, UserError
+from newsbot.web.dashboard.service import Dashboard
+
+logger = logging.getLogger(__name__)
+
+_TITLES: Final = {
+    404: ("Nothing here", "There is no such page."),
+    405: ("That cannot be", "This address does not take such requests."),
+    413: ("That cannot be", "The request is too long."),
+}
+MAX_TOLD = 500
+"""Characters of a path and of a fault's text that are logged."""
+_FAULT = "This is a fault of newsbot; its log says which. Please report it."
+
+
+def in_our_words(board: Dashboard) -> Middleware:
+    """Return a middleware that answers with our page, or JSON for programs, not in aiohttp's plain text."""
+
+    @web.middleware
+    async def middleware(
+        request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
+    ) -> web.StreamResponse:
+        try:
+            return await handler(request)
+        except web.HTTPException as error:
+            if error.status < 400:
+                raise
+            return _refusal(board, request, error)
+        except DataError:
+            raise  # data that are away: what is outside of us says so
+        except UserError as error:  # such as a rule file that somebody is just writing
+            logger.error("%s", error)
+            return board.refusal(request, 503, "Not now", "This cannot be answered now; the log says why.")
+        except Exception as error:  # noqa: BLE001  (the last door: it ends one request, not the process)
+            _note(request, error)
+            return board.refusal(request, 500, "A fault", _FAULT)
+
+    return middleware
+
+
+def _refusal(board: Dashboard, request: web.Request, error: web.HTTPException) -> web.Response:
+    if request.match_info.http_exception is not None and not board.access.may_read(request):
+        return board.closed(request)  # who may not read is not told which addresses there are
+    title, text = _TITLES.get(error.status, ("That cannot be", error.reason))
+    answer = board.refusal(request, error.status, title, text)
+    if allowed := error.headers.get("Allow"):
+        answer.headers["Allow"] = allowed
+    return answer
+
+
+def _note(request: web.Request, error: Exception) -> None:
+    """One line, with the place in the code that the fault comes from."""
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f"{PurePath(frames[-1].filename).name}:{frames[-1].lineno}" if frames else "-"
+    told = " ".join(str(error).split())[:MAX_TOLD]
+    kind = type(error).__name__
+    path = request.rel_url.raw_path[:MAX_TOLD]
+    logger.error("fault method=%s path=%s error=%s at=%s text=%r", request.method, path, kind, place, told)
+    logger.debug("traceback of the fault", exc_info=error)

@@ -1,0 +1,107 @@
+"""Addresses that lead nowhere, requests that are too long and faults of ours are answered in our words."""
+
+from __future__ import annotations
+
+import json
+import logging
+from io import BytesIO
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+from newsbot.web.dashboard import pages
+from tests.dashboarddata import address
+from tests.dashboards import TOKEN, Visitor, settings_of, visit
+
+
+def test_addresses_that_lead_nowhere(tmp_path: Path) -> None:
+    async def look(visitor: Visitor) -> None:
+        for path in (
+            "/none",
+            "/sources/a/b",
+            "/%00",
+            "/assets/none.css",
+            "/assets/../x",
+            "/simulator/no.html",
+        ):
+            answer, text = await visitor.get(path)
+            assert (answer.status, answer.content_type) == (404, "text/html"), path
+            assert "Nothing here" in text
+            assert answer.headers["X-Frame-Options"] == "DENY"
+        for path in ("/api/none", "/api/", "/push/none"):
+            answer, text = await visitor.get(path)
+            assert answer.status == 404, path
+            assert json.loads(text)["error"]
+        answer, text = await visitor.post("/api/overview", {})
+        assert (answer.status, answer.headers["Allow"]) == (405, "GET")
+        assert json.loads(text)["error"]
+
+    visit(settings_of(tmp_path), look)
+
+
+def test_who_may_not_read_is_not_told_which_addresses_there_are(tmp_path: Path) -> None:
+    async def look(visitor: Visitor) -> None:
+        for path in ("/none", "/sources", "/api/none", "/api/overview"):
+            answer, _ = await visitor.get(path)
+            assert answer.status == 401, path
+
+    visit(settings_of(tmp_path), look, token=TOKEN, public_url="https://news.example")
+
+
+def test_a_request_that_is_too_long(tmp_path: Path) -> None:
+    async def look(visitor: Visitor) -> None:
+        form = {"Content-Type": "application/x-www-form-urlencoded", "Authorization": f"Bearer {TOKEN}"}
+        long = BytesIO(b"url=" + b"x" * 2**21)
+        place = f"{visitor.address}/api/actions/add"
+        async with visitor.client.post(place, data=long, headers=form) as answer:
+            assert answer.status == 413
+            assert "too long" in (await answer.json())["error"]
+
+    visit(settings_of(tmp_path), look, token=TOKEN)
+
+
+def test_a_fault_of_ours_is_one_line_in_the_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(*_given: object, **_more: object) -> None:
+        raise RuntimeError("first line\nsecond line")
+
+    monkeypatch.setattr("newsbot.web.dashboard.articles.find", broken)
+    monkeypatch.setattr(pages, "lines", broken)
+
+    async def look(visitor: Visitor) -> None:
+        for path in ("/articles", "/why?url=" + quote("https://news.test/1")):
+            answer, text = await visitor.get(path)
+            assert (answer.status, answer.content_type) == (500, "text/html"), path
+            assert "fault of newsbot" in text
+            assert "RuntimeError" not in text
+        answer, text = await visitor.get("/api/articles")
+        assert answer.status == 500
+        assert "fault of newsbot" in json.loads(text)["error"]
+
+    with caplog.at_level(logging.ERROR):
+        visit(settings_of(tmp_path), look)
+    told = [record.getMessage() for record in caplog.records]
+    assert len(told) == 3
+    assert told[-1].startswith(
+        "fault method=GET path=/api/articles error=RuntimeError at=test_dashboard_faults.py:"
+    )
+    assert "first line second line" in told[-1]
+    assert not any(record.exc_info for record in caplog.records)
+
+
+def test_where_our_rules_lie_is_not_told(tmp_path: Path) -> None:
+    settings = settings_of(tmp_path)
+    rules = tmp_path / "rules" / "news.test.yaml"
+    rules.write_text("domain: news.test\nfeeds: https://news.test/feed.xml\narticle: ^/2026/\n")
+
+    async def look(visitor: Visitor) -> None:
+        _, text = await visitor.get("/api/why?url=" + quote(address(1), safe=""))
+        assert json.loads(text)["rule"] == "news.test.yaml"
+        assert "news.test.yaml:3" in json.loads(text)["match"]["pattern"]
+        _, page = await visitor.get("/why?url=" + quote(address(1), safe=""))
+        assert "news.test.yaml" in page
+        assert str(tmp_path) not in text + page
+
+    visit(settings, look)
