@@ -2,7 +2,7 @@
 
 Sites list an article anew under another address when they move it or edit its headline's slug. Such an item
 is not left out, since "The weather for tomorrow" comes every day with other news: it is marked and downloaded
-last.
+last. Where both items have a lead, the text below the headline, and the leads differ, it is other news.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections import OrderedDict
 from dataclasses import replace
 from hashlib import blake2b
+from itertools import takewhile
+from typing import Any
 
 from newsbot.frontier.base import Entry
 from newsbot.items import Kind, Where
@@ -17,6 +19,8 @@ from newsbot.words import token_bytes
 
 MAX_HEADLINES = 50_000
 """Headlines that a worker remembers, of all sites; some 10 MB."""
+MAX_ADDRESSES = 4
+"""Addresses remembered of one headline; the latest stay."""
 LEAST_WORDS = 4
 """Shorter ones ("Weather", "News in brief") say nothing."""
 LAST = 1.0
@@ -24,18 +28,23 @@ LAST = 1.0
 SAME_HEADLINE = "same headline"
 _LISTS = (Where.FEED.value, Where.NEWS_SITEMAP.value)
 
+_Seen = dict[bytes, tuple[str, bytes]]
+"""Addresses by fingerprint in the order they came, each with the digest of its lead; empty: none was seen."""
+
 
 class Headlines:
-    """Headlines by site, each with the first address it was listed under; the longest unseen is forgotten."""
+    """Headlines by site, each with the addresses it was listed under; the longest unseen is forgotten."""
 
     def __init__(self, most: int = MAX_HEADLINES) -> None:
         self._most = most
-        self._first: OrderedDict[bytes, tuple[bytes, str]] = OrderedDict()
+        self._seen: OrderedDict[bytes, _Seen] = OrderedDict()
 
-    def weigh(self, entry: Entry) -> Entry:
-        """Return the entry of a listed article, marked and with the least priority if its headline is known.
+    def weigh(self, entry: Entry, lead: str | None = None) -> Entry:
+        """Return the entry of a listed article, marked and with the least priority if it is known.
 
-        Only items of feeds and news sitemaps are looked at that nobody asked for.
+        It is if the site has listed its headline under another address, with the same lead or where one of
+        both has no lead (news sitemaps have none). Only items of feeds and news sitemaps are looked at that
+        nobody asked for.
         """
         data = entry.data
         if entry.kind is not Kind.ARTICLE or data.get("where") not in _LISTS or data.get("force"):
@@ -43,11 +52,35 @@ class Headlines:
         words = token_bytes(data.get("title") or "")
         if len(words) < LEAST_WORDS:
             return entry
-        key = blake2b(b" ".join((str(data["source"]).encode(), *words)), digest_size=12).digest()
-        first, url = self._first.setdefault(key, (entry.fingerprint, entry.url))
-        self._first.move_to_end(key)
-        if len(self._first) > self._most:
-            self._first.popitem(last=False)
-        if first == entry.fingerprint:
+        seen = self._addresses(_digest(str(data["source"]).encode(), *words))
+        own = _digest(*said) if (said := token_bytes(lead or "")) else b""
+        _url, before = seen.get(entry.fingerprint, ("", b""))
+        own = own or before
+        earlier = takewhile(lambda one: one[0] != entry.fingerprint, seen.items())
+        known = next((url for _one, (url, other) in earlier if _fits(own, other)), None)
+        _remember(seen, entry, own)
+        if known is None:
             return entry
-        return replace(entry, priority=LAST, data={**data, "why": f"{SAME_HEADLINE} as {url}"})
+        marked: dict[str, Any] = {**data, "why": f"{SAME_HEADLINE} as {known}"}
+        return replace(entry, priority=LAST, data=marked)
+
+    def _addresses(self, key: bytes) -> _Seen:
+        seen = self._seen.setdefault(key, {})
+        self._seen.move_to_end(key)
+        if len(self._seen) > self._most:
+            self._seen.popitem(last=False)
+        return seen
+
+
+def _fits(lead: bytes, other: bytes) -> bool:
+    return not (lead and other) or lead == other
+
+
+def _remember(seen: _Seen, entry: Entry, lead: bytes) -> None:
+    if entry.fingerprint not in seen and len(seen) >= MAX_ADDRESSES:
+        del seen[next(iter(seen))]
+    seen[entry.fingerprint] = (entry.url, lead)
+
+
+def _digest(*words: bytes) -> bytes:
+    return blake2b(b" ".join(words), digest_size=12).digest()

@@ -76,7 +76,7 @@ def judge_found(state: CrawlState, found: Found, visit: Visit | None) -> Batch:
             if state.is_removed(entry.fingerprint, entry.host):
                 batch.rejected[REMOVED] += 1
                 continue
-            entry = state.headlines.weigh(entry)
+            entry = state.headlines.weigh(entry, link.lead)
         except ValueError:
             batch.rejected["bad_url"] += 1
             continue

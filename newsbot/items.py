@@ -54,6 +54,8 @@ class Link:
     kind: Kind | None = None
     text: str | None = None
     """Anchor text or the item's title."""
+    lead: str | None = None
+    """How what a feed writes below the title begins, as one line without markup; it is compared, not kept."""
     published_at: datetime | None = None
     modified_at: datetime | None = None
 

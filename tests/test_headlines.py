@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from newsbot.discovery.feeds import parse_feed
 from newsbot.headlines import LAST, Headlines
 from newsbot.intake import queue_found
 from newsbot.items import Kind, Where
 from newsbot.urls import fingerprint
+from newsbot.visit import Found
 from tests.test_intake import FEED, HEADLINE, entry, found, story
 
 
@@ -95,8 +97,86 @@ def test_the_memory_is_bounded_and_what_is_listed_stays(desk):
             )
         )
         headlines.weigh(first)
-    assert len(headlines._first) == 10
+    assert len(headlines._seen) == 10
     moved = type(first)(
         url=story(2), fingerprint=fingerprint(story(2)), host=first.host, kind=Kind.ARTICLE, data=first.data
     )
     assert headlines.weigh(moved).priority == LAST
+
+
+LEADS = {1: "Rain in the north, 3 degrees.", 2: "Sun in the south, 20 degrees."}
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "held_back"),
+    [
+        (LEADS[1], LEADS[1], True),
+        (LEADS[1], "RAIN in the  north: 3 degrees", True),
+        (LEADS[1], None, True),
+        (None, LEADS[1], True),
+        (None, None, True),
+        (LEADS[1], LEADS[2], False),
+    ],
+)
+def test_another_lead_is_other_news(desk, first, second, held_back):
+    listed(desk, story(1), lead=first)
+    listed(desk, story(2), lead=second)
+    assert (entry(desk, story(2)).priority == LAST) is held_back
+    assert desk.stat("links/same_headline") == held_back
+
+
+def test_a_sitemap_without_leads_does_not_hold_back_what_a_feed_tells_apart(desk):
+    sitemap = found(story(1), where=Where.NEWS_SITEMAP, kind=Kind.ARTICLE, referrer=FEED)
+    queue_found(desk.state, sitemap, desk.feed)
+    listed(desk, story(1), lead=LEADS[1])
+    queue_found(desk.state, sitemap, desk.feed)
+    listed(desk, story(2), lead=LEADS[2])
+    assert entry(desk, story(2)).priority > LAST
+    listed(desk, story(3), lead=LEADS[2])
+    assert entry(desk, story(3)).data["why"] == f"same headline as {story(2)}"
+
+
+def test_the_first_address_stays_the_first(desk):
+    headlines = Headlines()
+    listed(desk, story(1), lead=LEADS[1])
+    first = entry(desk, story(1))
+    moved = type(first)(
+        url=story(2), fingerprint=fingerprint(story(2)), host=first.host, kind=Kind.ARTICLE, data=first.data
+    )
+    for _poll in range(2):
+        assert headlines.weigh(first, LEADS[1]) is first
+        assert headlines.weigh(moved, LEADS[1]).priority == LAST
+
+
+def test_one_headline_of_every_day_keeps_the_latest_addresses_only(desk):
+    headlines = Headlines()
+    listed(desk, story(1))
+    first = entry(desk, story(1))
+    for number in range(50):
+        day = type(first)(
+            url=story(number),
+            fingerprint=fingerprint(story(number)),
+            host=first.host,
+            kind=Kind.ARTICLE,
+            data=first.data,
+        )
+        assert headlines.weigh(day, f"News of day {number}") is day
+    [seen] = headlines._seen.values()
+    assert [url for url, _lead in seen.values()] == [story(number) for number in range(46, 50)]
+
+
+RSS = """<rss version="2.0"><channel><title>T</title><link>https://news.test/</link>
+<description>Of the channel</description>
+{}</channel></rss>"""
+ITEM = "<item><title>{}</title><link>{}</link><description>{}</description></item>"
+
+
+def test_leads_come_from_a_feed_as_it_is_read(desk):
+    items = [
+        ITEM.format(HEADLINE, story(1), "&lt;img src='a.png'/&gt;Rain in &lt;b&gt;the north&lt;/b&gt;"),
+        ITEM.format(HEADLINE, story(2), "Rain <![CDATA[<i>in</i> the north]]>"),
+        ITEM.format(HEADLINE, story(3), "Sun in the south"),
+    ]
+    feed = parse_feed(RSS.format("".join(items)).encode(), FEED)
+    queue_found(desk.state, Found(links=tuple(feed.links), referrer=FEED, depth=1), desk.feed)
+    assert [entry(desk, story(number)).priority == LAST for number in (1, 2, 3)] == [False, True, False]

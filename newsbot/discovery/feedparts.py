@@ -20,6 +20,9 @@ MAX_ITEMS = 5000
 MAX_HUBS = 10
 MAX_TTL = 7 * 86400.0
 _MAX_TITLE = 500
+_MAX_LEAD = 300
+MAX_RAW_LEAD = 4_000
+"""Characters, markup included, that are looked at for the lead."""
 
 _BLANKS = re.compile(r"[\s\x00-\x1f\x7f\xa0\u200b\ufeff]+")
 _MARKUP = re.compile(r"</?[A-Za-z][A-Za-z0-9:-]{0,20}(?:\s[^<>]{0,2000})?/?>|<!--.{0,2000}?-->", re.DOTALL)
@@ -63,6 +66,8 @@ class RawItem:
     title: str | None
     published: Iterable[str]
     modified: Iterable[str]
+    lead: str = ""
+    """What stands below the title, with its markup."""
 
 
 class Collector:
@@ -127,6 +132,7 @@ class Collector:
             where=Where.FEED,
             kind=Kind.ARTICLE,
             text=clean_title(item.title or ""),
+            lead=clean_lead(item.lead),
             published_at=self._date(item.published),
             modified_at=self._date(item.modified),
         )
@@ -181,6 +187,12 @@ def clean_title(text: str) -> str | None:
     if "<" in text:
         text = _MARKUP.sub(_in_place_of, text)
     return _BLANKS.sub(" ", unescape(text)).strip()[:_MAX_TITLE].strip() or None
+
+
+def clean_lead(text: str) -> str | None:
+    """Return the beginning of what stands below a title, as one line of plain text, if there is any."""
+    cleaned = clean_title(text)
+    return cleaned[:_MAX_LEAD].strip() if cleaned else None
 
 
 def _in_place_of(tag: re.Match[str]) -> str:

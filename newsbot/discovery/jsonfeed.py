@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from newsbot.discovery.errors import FeedError
-from newsbot.discovery.feedparts import MAX_ITEMS, Collector, Feed, RawItem
+from newsbot.discovery.feedparts import MAX_ITEMS, MAX_RAW_LEAD, Collector, Feed, RawItem
 
 _WHOLE = 4 << 20
 """Characters up to which a feed is read in one go; longer ones item by item, to save memory."""
@@ -87,8 +87,14 @@ def _read_items(items: Iterator[Any], found: Collector) -> None:
                 title=_text(item, "title"),
                 published=[_text(item, "date_published")],
                 modified=[_text(item, "date_modified")],
+                lead=_lead(item),
             )
         )
+
+
+def _lead(item: dict[str, Any]) -> str:
+    texts = (_text(item, key) for key in ("summary", "content_text", "content_html"))
+    return next((text[:MAX_RAW_LEAD] for text in texts if text.strip()), "")
 
 
 def _text(value: dict[str, Any], key: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from newsbot.discovery.feedparts import Collector, RawItem
+from newsbot.discovery.feedparts import MAX_RAW_LEAD, Collector, RawItem
 from newsbot.discovery.xmlread import Enough
 
 _MAX_TEXT = 20_000
@@ -21,7 +21,9 @@ _SKIPPED = frozenset((
     "image", "textinput", "source", "author", "contributor", "content", "content:encoded", "description",
     "summary", "media:group", "media:content",
 ))  # fmt: skip
-"""Elements with titles, links or dates of their own, or with long text that is not needed."""
+"""Elements with titles, links or dates of their own, or with long text (of it the beginning is enough)."""
+_LEADS = ("description", "summary", "content:encoded", "content")
+"""Those of them that say what an item is about, the shortest first."""
 _PUBLISHED = (
     "pubdate",
     "published",
@@ -81,6 +83,7 @@ class _Item:
             title=self.texts.get("title") or self.texts.get("dc:title"),
             published=[self.texts[key] for key in (*_PUBLISHED, "date") if key in self.texts],
             modified=[self.texts[key] for key in _MODIFIED if key in self.texts],
+            lead=next((self.texts[key] for key in _LEADS if key in self.texts), ""),
         )
 
 
@@ -93,7 +96,7 @@ class FeedHandler:
         self._item: _Item | None = None
         self._captured: str | None = None
         self._parts: list[str] = []
-        self._size = 0
+        self._size, self._most = 0, 0
         self._attributes: dict[str, str] = {}
         self._skipped: str | None = None
         self._depth = 0
@@ -110,9 +113,9 @@ class FeedHandler:
             self._open_item(attributes)
         elif self._skipped:
             self._depth += name == self._skipped
+            self.data(" ")  # words of two elements of XHTML are two words
         elif name in _SKIPPED:
-            self._finish_text()
-            self._skipped, self._depth = name, 1
+            self._skip(name)
         elif name in _TEXTS:
             self._finish_text()
             self._capture(name, attributes)
@@ -121,8 +124,8 @@ class FeedHandler:
 
     def data(self, text: str) -> None:
         """See :class:`newsbot.discovery.xmlread.Handler`."""
-        if self._captured and self._size < _MAX_TEXT:
-            self._parts.append(text[:_MAX_TEXT])
+        if self.wants_text and self._size < self._most:
+            self._parts.append(text[: self._most])
             self._size += len(text)
 
     def end(self, name: str) -> None:
@@ -132,7 +135,7 @@ class FeedHandler:
         elif self._skipped:
             self._depth -= name == self._skipped
             if not self._depth:
-                self._skipped = None
+                self._finish_skipping()
         elif name == self._captured:
             self._finish_text()
 
@@ -151,7 +154,7 @@ class FeedHandler:
 
     def _close_item(self) -> None:
         self._finish_text()
-        self._skipped = None
+        self._finish_skipping()
         if self._item is not None:
             item, self._item = self._item, None
             self._found.add(item.raw())
@@ -160,8 +163,27 @@ class FeedHandler:
 
     def _capture(self, name: str, attributes: dict[str, str]) -> None:
         self._captured, self._attributes = name, attributes
-        self._parts, self._size = [], 0
+        self._listen(_MAX_TEXT)
+
+    def _listen(self, most: int) -> None:
+        self._parts, self._size, self._most = [], 0, most
         self.wants_text = True
+
+    def _skip(self, name: str) -> None:
+        """Take no note of elements up to the end of this one; of an item's lead the text is kept."""
+        self._finish_text()
+        self._skipped, self._depth = name, 1
+        if self._item is not None and name in _LEADS and name not in self._item.texts:
+            self._listen(MAX_RAW_LEAD)
+
+    def _finish_skipping(self) -> None:
+        name, self._skipped = self._skipped, None
+        if name is None or not self.wants_text:
+            return
+        self.wants_text = False
+        text = "".join(self._parts)[:MAX_RAW_LEAD].strip()
+        if text and self._item is not None:
+            self._item.texts[name] = text
 
     def _finish_text(self) -> None:
         if self._captured is None:
