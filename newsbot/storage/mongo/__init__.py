@@ -355,8 +355,8 @@ class MongoStorage:
 
     def drop_versions(self, before: datetime, limit: int) -> int:
         """See :meth:`newsbot.storage.retention.Retention.drop_versions`."""
-        with self._readable() as database:
-            return retention.drop_versions(database, before, limit)
+        with self._readable():
+            return retention.drop_versions(self._place, before, limit)
 
     def old_pages(self, before: float) -> int:
         """See :meth:`newsbot.storage.retention.Retention.old_pages`."""

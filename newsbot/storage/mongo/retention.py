@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from newsbot.storage.mongo import words
-from newsbot.storage.mongo.connection import Collections, Document
+from newsbot.storage.mongo.connection import Collections, Document, Place
 from newsbot.storage.mongo.documents import micros
 
 _KEY = 16  # bytes of an article's key in that of a version
@@ -16,11 +16,12 @@ def old_versions(database: Collections, before: datetime) -> int:
     return database["versions"].count_documents({"fetched": {"$lt": micros(before)}})
 
 
-def drop_versions(database: Collections, before: datetime, limit: int) -> int:
+def drop_versions(place: Place, before: datetime, limit: int) -> int:
     """Delete earlier versions, with their words."""
+    database = place.database
     found = database["versions"].find({"fetched": {"$lt": micros(before)}}, {"_id": 1}).limit(limit)
     keys = [one["_id"] for one in found]
-    words.only_present(database, sorted({key[:_KEY] for key in keys}))
+    words.only_present(place, sorted({key[:_KEY] for key in keys}))
     return database["versions"].delete_many({"_id": {"$in": keys}}).deleted_count
 
 

@@ -83,7 +83,9 @@ def take_articles(database: Collections, copies: Sequence[ArticleCopy]) -> None:
             key = version_key(copy.fingerprint, one.version)
             earlier.append(ReplaceOne({"_id": key}, to_document(one) | {"_id": key}, upsert=True))
     _write(database, "versions", earlier)
-    add_all(database, [entry_of(copy.article, own["_id"], own["version"]) for copy, own in documents])
+    there = _there(database, (own["_id"] for _, own in documents))  # their words may be of a newer version
+    new = [(copy, own) for copy, own in documents if own["_id"] not in there]
+    add_all(database, [entry_of(copy.article, own["_id"], own["version"]) for copy, own in new])
     own = [UpdateOne({"_id": own["_id"]}, {"$setOnInsert": own}, upsert=True) for _, own in documents]
     _write(database, "articles", own)
 

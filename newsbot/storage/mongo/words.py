@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 
 from bson.binary import Binary
 from pymongo import UpdateOne
@@ -21,7 +22,8 @@ from newsbot.storage.wordindex.entry import Entry, entry_of, unpacked
 from newsbot.storage.wordindex.segments import State, state_of
 
 _STATE = "state"
-_AT_ONCE = 64  # blocks that are written in one message: a megabyte or two
+_AT_ONCE = 64  # blocks that are written in one message, a megabyte or two; articles of one transaction
+_KEYS_AT_ONCE = 10_000  # a message has an end
 
 
 def add(database: Collections, session: Session, entry: Entry, *, new: bool) -> None:
@@ -33,7 +35,7 @@ def add(database: Collections, session: Session, entry: Entry, *, new: bool) -> 
         database["words_waiting"].replace_one({"_id": entry.key}, document, upsert=True, session=session)
 
 
-def add_all(database: Collections, entries: Sequence[Entry]) -> None:
+def add_all(database: Collections, entries: Sequence[Entry], session: Session | None = None) -> None:
     """Let articles wait that were not stored one by one."""
     if entries:
         database["words_waiting"].bulk_write(
@@ -46,22 +48,32 @@ def add_all(database: Collections, entries: Sequence[Entry]) -> None:
                 for one in entries
             ],
             ordered=False,
+            session=session,
         )
 
 
-def forget(database: Collections, keys: Sequence[bytes]) -> None:
+def forget(database: Collections, keys: Sequence[bytes], session: Session | None = None) -> None:
     """Take removed articles from the list, and note that they are in segments."""
-    database["words_waiting"].delete_many({"_id": {"$in": list(keys)}})
     marks = [UpdateOne({"_id": key}, {"$setOnInsert": {"_id": key}}, upsert=True) for key in keys]
-    database["words_removed"].bulk_write(marks, ordered=False)
+    database["words_removed"].bulk_write(marks, ordered=False, session=session)
+    database["words_waiting"].delete_many({"_id": {"$in": list(keys)}}, session=session)
 
 
-def only_present(database: Collections, keys: Sequence[bytes]) -> None:
-    """Index the present versions of articles anew, and take out all others."""
-    if keys:
-        forget(database, keys)
-        found = database["articles"].find({"_id": {"$in": list(keys)}})
-        add_all(database, [entry_of(from_document(one), one["_id"], one["version"]) for one in found])
+def only_present(place: Place, keys: Sequence[bytes]) -> None:
+    """Index the present versions of articles anew, and take out all others.
+
+    In transactions: an article that is broken off in between would be found no more, and one that is stored
+    in a new version meanwhile would be found by the old one only.
+    """
+    for start in range(0, len(keys), _AT_ONCE):
+        some = keys[start : start + _AT_ONCE]
+        transact(place, partial(_only_present, place.database, some))
+
+
+def _only_present(database: Collections, keys: Sequence[bytes], session: Session) -> None:
+    forget(database, keys, session)
+    found = database["articles"].find({"_id": {"$in": list(keys)}}, session=session)
+    add_all(database, [entry_of(from_document(one), one["_id"], one["version"]) for one in found], session)
 
 
 class MongoBlocks:
@@ -84,16 +96,21 @@ class MongoBlocks:
         with self._readable():
             if not folded:
                 done = self._replace(None, old, new)
-                if done and purged:  # what is left of them is looked for once more
-                    self._database["words_removed"].delete_many({"_id": {"$in": list(purged)}})
+                keys = list(purged) if done else []  # what is left of them is looked for once more
+                for start in range(0, len(keys), _KEYS_AT_ONCE):
+                    some = keys[start : start + _KEYS_AT_ONCE]
+                    self._database["words_removed"].delete_many({"_id": {"$in": some}})
                 return done
 
             def work(session: Session) -> bool:
                 if not self._replace(session, old, new):
                     return False
-                keys = {one.key: one.version for one in folded}
-                some = {"$or": [{"_id": key, "version": version} for key, version in keys.items()]}
-                self._database["words_waiting"].delete_many(some, session=session)
+                # One that was removed and came again meanwhile may have the same version: it still waits.
+                asked = {"_id": {"$in": [one.key for one in folded]}}
+                again = {one["_id"] for one in self._database["words_removed"].find(asked, session=session)}
+                done = [{"_id": one.key, "version": one.version} for one in folded if one.key not in again]
+                bare = {"_id": asked["_id"], "body": None}
+                self._database["words_waiting"].delete_many({"$or": [*done, bare]}, session=session)
                 return True
 
             return transact(self._place, work)
@@ -111,10 +128,11 @@ class MongoBlocks:
             return False
         return True
 
-    def removed(self) -> frozenset[bytes]:
+    def removed(self, among: Sequence[bytes] | None = None) -> frozenset[bytes]:
         """See :meth:`newsbot.storage.wordindex.blocks.BlockStore.removed`."""
         with self._readable():
-            return frozenset(one["_id"] for one in self._database["words_removed"].find())
+            asked = {} if among is None else {"_id": {"$in": list(among)}}
+            return frozenset(one["_id"] for one in self._database["words_removed"].find(asked))
 
     def waiting(self, limit: int) -> list[Entry]:
         """See :meth:`newsbot.storage.wordindex.blocks.BlockStore.waiting`."""

@@ -13,6 +13,18 @@ from newsbot.storage.sqlite.articles import READ
 from newsbot.storage.wordindex.entry import Entry, entry_of, unpacked
 from newsbot.storage.wordindex.segments import State, state_of
 
+_FOLDED = (  # one that was removed and came again meanwhile may have the same version: its words still wait
+    "DELETE FROM search_waiting WHERE fingerprint = ? AND (version = ? OR body IS NULL)"
+    " AND fingerprint NOT IN (SELECT fingerprint FROM search_removed)"
+)
+_REMOVED = "SELECT fingerprint FROM search_removed"
+_DROP = (
+    "DELETE FROM search_block WHERE number IN"
+    " (SELECT number FROM search_block WHERE number >= ? AND number < ? LIMIT ?)"
+)
+_AT_ONCE = 500
+"""Blocks that are deleted in one transaction: a crawl that stores articles waits for it."""
+
 
 def add(database: sqlite3.Connection, entry: Entry) -> None:
     """Let a version of an article wait to be indexed; within a write transaction."""
@@ -61,21 +73,20 @@ class SqliteBlocks:
             database.execute(
                 "INSERT OR REPLACE INTO search_state (one, state) VALUES (1, ?)", (new.to_json(),)
             )
-            database.executemany(
-                "DELETE FROM search_waiting WHERE fingerprint = ? AND version = ?",
-                [(one.key, one.version) for one in folded],
-            )
+            database.executemany(_FOLDED, [(one.key, one.version) for one in folded])
             database.executemany(
                 "DELETE FROM search_removed WHERE fingerprint = ?", [(one,) for one in purged]
             )
         return True
 
-    def removed(self) -> frozenset[bytes]:
+    def removed(self, among: Sequence[bytes] | None = None) -> frozenset[bytes]:
         """See :meth:`newsbot.storage.wordindex.blocks.BlockStore.removed`."""
         with readable_errors(self._path):
-            return frozenset(
-                row[0] for row in self._database.execute("SELECT fingerprint FROM search_removed")
-            )
+            if among is None:
+                return frozenset(row[0] for row in self._database.execute(_REMOVED))
+            asked = f"{_REMOVED} WHERE fingerprint = ?"
+            found = (self._database.execute(asked, (key,)).fetchone() for key in among)
+            return frozenset(row[0] for row in found if row)
 
     def waiting(self, limit: int) -> list[Entry]:
         """See :meth:`newsbot.storage.wordindex.blocks.BlockStore.waiting`."""
@@ -113,8 +124,10 @@ class SqliteBlocks:
 
     def drop(self, first: int, after: int) -> None:
         """See :meth:`newsbot.storage.wordindex.blocks.BlockStore.drop`."""
-        with readable_errors(self._path), transaction(self._database) as database:
-            database.execute("DELETE FROM search_block WHERE number >= ? AND number < ?", (first, after))
+        gone = -1
+        while gone:
+            with readable_errors(self._path), transaction(self._database) as database:
+                gone = database.execute(_DROP, (first, after, _AT_ONCE)).rowcount
 
     def _made(self, key: bytes) -> Entry | None:
         """The entry of an article that was stored before there was this index."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 
-from newsbot.errors import DataError
+from newsbot.errors import DataError, DataUnavailable
 from newsbot.storage.wordindex.blocks import BlockStore
 from newsbot.storage.wordindex.indexer import FOLD_AT, Indexer
 
@@ -18,6 +19,8 @@ _COUNT_EVERY = 64
 _AGAIN = 60.0
 """Seconds; then it looks again, also when nobody woke it: another process may have died at it."""
 _AFTER_FAULT = 5.0
+_QUIET = 60.0
+"""Seconds for which nothing is said of a place that is away: another process writes, or a server restarts."""
 _CLOSING = 30.0
 
 
@@ -35,7 +38,7 @@ class Background:
         before, self._stored = self._stored, self._stored + articles
         look = before == 0 or self._stored // _COUNT_EVERY > before // _COUNT_EVERY
         if look and count_waiting(FOLD_AT) >= FOLD_AT:
-            if self._thread is None:
+            if self._thread is None or not self._thread.is_alive():
                 self._thread = threading.Thread(target=self._run, name="newsbot-index", daemon=True)
                 self._thread.start()
             self._wake.set()
@@ -48,7 +51,7 @@ class Background:
             self._thread.join(_CLOSING)
 
     def _run(self) -> None:
-        said = ""
+        said, since = "", 0.0
         while not self._stop.is_set():
             self._wake.clear()
             try:
@@ -56,11 +59,13 @@ class Background:
                     indexer = Indexer(store)
                     while not self._stop.is_set():
                         indexer.run(lambda: not self._stop.is_set())
-                        said = ""
+                        said, since = "", 0.0
                         self._wake.wait(_AGAIN)
                         self._wake.clear()
             except (DataError, LookupError, ValueError) as error:  # away, or a segment that cannot be read
-                if str(error) != said:
+                since = since or time.monotonic()
+                passes = isinstance(error, DataUnavailable) and time.monotonic() - since < _QUIET
+                if str(error) != said and not passes:
                     logger.warning("search index: %s; trying again", error)
-                said = str(error)
+                    said = str(error)
                 self._stop.wait(_AFTER_FAULT)

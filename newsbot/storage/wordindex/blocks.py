@@ -23,8 +23,8 @@ class BlockStore(Protocol):
     ) -> bool:
         """Write ``new``, take ``folded`` and ``purged`` off their lists in one step; False if not ``old``."""
 
-    def removed(self) -> frozenset[bytes]:
-        """The keys of articles that were removed and may still be in segments."""
+    def removed(self, among: Sequence[bytes] | None = None) -> frozenset[bytes]:
+        """The keys of articles that were removed and may still be in segments; all, or ``among`` some."""
 
     def waiting(self, limit: int) -> list[Entry]:
         """What was stored and is in no segment yet, the oldest first."""

@@ -65,7 +65,7 @@ class Indexer:
                 new = fold(self._store, number, waiting)
                 segments = (*self._state.segments, new)
                 if not self._change(waiting, segments=segments, building=()):
-                    return False
+                    return self._too_late(number)
             elif to_merge(self._state.segments):
                 if not self._merge(go_on, to_merge(self._state.segments)):
                     return False
@@ -97,14 +97,25 @@ class Indexer:
             return go_on()
 
         new = merge(self._store, number, parts, on, without)
-        if new is None:  # told to stop, or too late: the next one tidies up
-            self._release()
-            return False
+        if new is None:  # told to stop, and the next one tidies up; or too late
+            return self._too_late(number) if not self._release() else False
         rest = tuple(one for one in self._state.segments if one not in parts)
         gone = tuple((part.number, self._clock()) for part in parts)
         segments = (*rest, new) if new.docs else rest
         doomed = (*self._state.doomed, *gone)
-        return self._change(segments=segments, building=(), doomed=doomed) and self._tidy()
+        if not self._change(segments=segments, building=(), doomed=doomed):
+            return self._too_late(number)
+        return self._tidy()
+
+    def _too_late(self, number: int) -> bool:
+        """Take away what was written after another process had tidied up; False.
+
+        That one may have begun before the writing ended: nobody would ever look for these blocks.
+        """
+        state = self._store.state()
+        if all(number != one.number for one in state.segments):
+            self._store.drop(*blocks_of(number))
+        return False
 
     def _begin(self) -> int | None:
         """Announce a segment and return its number; None if another process was faster."""

@@ -41,6 +41,8 @@ class Found:
     key: bytes
     version: int
     score: float
+    folded: bool
+    """It is in a segment: perhaps that of an article which was removed since, and came again."""
 
 
 def asked_of(query: Query, where: ArticleFilter | None) -> Asked:
@@ -91,13 +93,28 @@ class WordIndex:
         given = 0
         while True:
             found, more = self._again(
-                lambda top: _top(views(asked.terms()), asked, top, by_time=by_time), wanted
+                lambda top: self._present(lambda: _top(views(asked.terms()), asked, top, by_time=by_time)),
+                wanted,
             )
             yield found[given:]
             if not more:
                 return
             given = len(found)
             wanted *= 4
+
+    def _present(self, look: Callable[[], tuple[list[Found], bool]]) -> tuple[list[Found], bool]:
+        """Leave out words of segments that articles had before they were removed.
+
+        What waits of an article that was removed only now may have come after it was read: look again.
+        """
+        known: frozenset[bytes] = frozenset()
+        while True:
+            found, more = look()
+            folded = [one.key for one in found if one.folded]
+            removed = self._store.removed(folded) if folded else frozenset()
+            if removed <= known:
+                return [one for one in found if not (one.folded and one.key in removed)], more
+            known |= removed
 
     @staticmethod
     def _again(work: Callable[[int], tuple[list[Found], bool]], top: int) -> tuple[list[Found], bool]:
@@ -130,10 +147,13 @@ def _top(views: list[View], asked: Asked, top: int, *, by_time: bool) -> tuple[l
         for number, docs in by_view.items()
         for doc, key in zip(docs, views[number].keys(docs), strict=True)
     }
-    found: dict[tuple[bytes, int], Found] = {}
+    found: dict[tuple[bytes, int, bool], Found] = {}
     for score, number, doc in chosen:
         key, version = keys[number, doc]
-        found.setdefault((key, version), Found(key, version, 0.0 if by_time else score))
+        folded = isinstance(views[number], SegmentView)
+        found.setdefault(
+            (key, version, folded), Found(key, version, 0.0 if by_time else score, folded=folded)
+        )
     return list(found.values()), len(hits) > top
 
 
