@@ -136,6 +136,7 @@ LOG_VERSIONS: list[str] = []  # `scrapy version -v` tells them
 NEWSBOT_PROGRESS = True
 NEWSBOT_STATS_FILE = ""
 NEWSBOT_SAMPLES = ""
+NEWSBOT_TRIAL = False
 NEWSBOT_PROGRESS_INTERVAL = os.environ.get("NEWSBOT_PROGRESS_INTERVAL", "10")
 FEED_EXPORT_ENCODING = "utf-8"
 

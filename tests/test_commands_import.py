@@ -94,6 +94,16 @@ def test_a_damaged_file_is_told_and_what_stands_before_is_kept(place, tmp_path):
         assert storage.count_articles() == 3
 
 
+def test_a_file_without_pages_is_told_to_be_one(place, tmp_path):
+    pages, texts = tmp_path / "a.warc.gz", tmp_path / "b.warc.gz"
+    pages.write_bytes(warc({f"{HOST}/news/1": article_html(1)}))
+    assert "no page" not in place.run("articles", "import", str(pages)).err
+    assert place.run("articles", "export", "--format", "warc", "-o", str(texts)).code == 0
+    answer = place.run("articles", "import", str(texts))
+    assert answer.code == 0
+    assert f"{texts}: holds no page as a site sent it" in answer.err
+
+
 def test_what_was_taken_out_is_not_imported(place, tmp_path):
     file = tmp_path / "a.warc.gz"
     file.write_bytes(warc({f"{HOST}/news/1": article_html(1), f"{HOST}/news/2": article_html(2)}))

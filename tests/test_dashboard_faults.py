@@ -61,6 +61,28 @@ def test_a_request_that_is_too_long(tmp_path: Path) -> None:
     visit(settings_of(tmp_path), look, token=TOKEN)
 
 
+@pytest.mark.parametrize(
+    "content_type",
+    [
+        "multipart/form-data",
+        "multipart/form-data; boundary=x",
+        "application/x-www-form-urlencoded; charset=none-such",
+    ],
+)
+def test_a_form_that_is_none(tmp_path: Path, content_type: str) -> None:
+    headers = {"Content-Type": content_type, "Authorization": f"Bearer {TOKEN}"}
+
+    async def look(visitor: Visitor) -> None:
+        for path in ("/login", "/do/pause", "/api/actions/pause", "/push/rsscloud"):
+            place = visitor.address + path
+            async with visitor.client.post(place, data=b"url=%FF&junk", headers=headers) as answer:
+                text = await answer.text()
+                assert answer.status == 400, (path, text)
+                assert "the form cannot be read" in text
+
+    visit(settings_of(tmp_path), look, token=TOKEN)
+
+
 def test_a_fault_of_ours_is_one_line_in_the_log(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -218,6 +218,12 @@ def test_the_end_says_how_it_ended_and_where_to_go_on() -> None:
     assert lines[-1] == "data: /d"
 
 
+def test_the_end_of_a_trial_leads_nowhere() -> None:
+    lines = closing_lines({"newsbot/articles/new": 3}, "finished", 1.0, Path("/trial"), trial=True)
+    assert len(lines) == 1
+    assert "3 new articles" in lines[0]
+
+
 def test_the_summary_says_what_was_not_sent() -> None:
     stats = {
         "newsbot/bytes_saved/unchanged": 3_400_000,

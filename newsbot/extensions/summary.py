@@ -66,8 +66,10 @@ class Summary:
             console.file.write("\n")
             print_table(console, COLUMNS, rows)
         kept = not getattr(getattr(spider, "arguments", None), "dry_run", False)
-        data = self._data if kept else None
-        for text in closing_lines(stats, reason, time.monotonic() - self._began, data):
+        data, seconds = self._data if kept else None, time.monotonic() - self._began
+        for text in closing_lines(
+            stats, reason, seconds, data, trial=spider.settings.getbool("NEWSBOT_TRIAL")
+        ):
             console.file.write(text + "\n")
         console.file.flush()
 
@@ -98,8 +100,13 @@ def _row(site: SiteFigures) -> tuple[object, ...]:
     )
 
 
-def closing_lines(stats: Mapping[str, Any], reason: str, seconds: float, data: Path | None) -> list[str]:
-    """Return what stands under the table; ``data`` is None when nothing was kept."""
+def closing_lines(
+    stats: Mapping[str, Any], reason: str, seconds: float, data: Path | None, *, trial: bool = False
+) -> list[str]:
+    """Return what stands under the table; ``data`` is None when nothing was kept.
+
+    ``trial``: who started the crawl throws its data away, so that there is nothing to read afterwards.
+    """
     now = figures(stats)
     ended = "" if reason == "finished" else f" ({reason})"
     articles = f"{now.new} new articles, {now.updated} updated, useful share {percent(now.useful_share)}"
@@ -111,6 +118,8 @@ def closing_lines(stats: Mapping[str, Any], reason: str, seconds: float, data: P
         lines.append(f"not sent: {size(sum(now.saved.values()))} ({ways})")
     if now.aside:
         lines.append(f"set aside: {now.aside} (given up; see: scrapy sources)")
+    if trial:
+        return lines
     if data is None:
         return [*lines, "dry run: nothing was kept"]
     lines.append("read them with: scrapy articles search WORD (or: scrapy articles export -o articles.jsonl)")

@@ -9,6 +9,11 @@ from newsbot.cli import Action, Argument, Call
 from newsbot.importing.importer import HEADINGS, Importer, Progress
 from newsbot.terminal import Column
 
+_NO_PAGES = (
+    "holds no page as a site sent it, so there is nothing to read; what articles export --format warc writes "
+    "are texts: import the files of NEWSBOT_WARC_DIR instead"
+)
+
 
 def import_files(call: Call) -> int:
     """Import WARC files; exit code 1 if one of them could not be read to its end."""
@@ -25,6 +30,8 @@ def import_files(call: Call) -> int:
     for progress in told:
         if progress.fault:
             call.note(f"{progress.path}: {progress.fault}; what stands before it was imported")
+        elif progress.counts["records"] and not progress.counts["pages"]:
+            call.note(f"{progress.path}: {_NO_PAGES}")
     _show(call, told)
     return 1 if any(progress.fault for progress in told) else 0
 

@@ -139,7 +139,7 @@ def _crawl(place: Path, domain: str, defaults: Path, articles: int) -> int:
     command = [
         *(sys.executable, "-m", "scrapy", "crawl", "news", "-a", f"sites={domain}"),
         *("-a", f"max_articles={articles}", "-s", f"NEWSBOT_SAMPLES={place / 'samples'}"),
-        *("-s", f"CLOSESPIDER_TIMEOUT={SECONDS}"),
+        *("-s", f"CLOSESPIDER_TIMEOUT={SECONDS}", "-s", "NEWSBOT_TRIAL=1"),
     ]
     return subprocess.run(command, env=environment, check=False, stdout=STDERR).returncode  # noqa: S603  # our own
 

@@ -19,6 +19,7 @@ from newsbot.push.budget import Budget
 from newsbot.push.once import SeenOnce
 from newsbot.push.signatures import TOLERANCE, is_notice
 from newsbot.web.desk import Desk, notifier_name
+from newsbot.web.forms import read_form
 from newsbot.web.offthread import OffThread
 from newsbot.web.outgoing import Outgoing, OutgoingError
 from newsbot.web.subscriptions import Subscriptions
@@ -156,7 +157,7 @@ class Receiver:
         """Take an rssCloud notice."""
         if not self._may_send(request):
             return web.Response(status=429, text="too many requests", headers=PLAIN)
-        form = await request.post()
+        form = await read_form(request)
         url = form.get("url")
         if isinstance(url, str):
             await self._take(_sender("rsscloud", request), [url], proved=False)

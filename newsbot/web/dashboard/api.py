@@ -15,6 +15,7 @@ from newsbot.web.dashboard.parameters import Parameter, given
 from newsbot.web.dashboard.rendering import json_answer
 from newsbot.web.dashboard.schema import Schema, plain, schema_of
 from newsbot.web.dashboard.service import Dashboard, Handler
+from newsbot.web.forms import read_form
 
 _ERRORS: Mapping[str, str] = {
     "400": "A parameter is wrong; the error says which.",
@@ -35,7 +36,7 @@ def add_api(board: Dashboard, app: web.Application) -> None:
 
 def _handler(board: Dashboard, operation: Operation) -> Handler:
     async def handler(request: web.Request) -> web.Response:
-        form: Mapping[str, Any] = await request.post() if operation.method == "POST" else {}
+        form: Mapping[str, Any] = await read_form(request) if operation.method == "POST" else {}
         try:
             answer = await operation.run(board, given(request, operation.parameters, form))
         except ArgumentError as error:

@@ -25,6 +25,7 @@ from newsbot.web.dashboard.operations import Run
 from newsbot.web.dashboard.parameters import given
 from newsbot.web.dashboard.rendering import HEADERS, link, site_path
 from newsbot.web.dashboard.service import Dashboard, asset
+from newsbot.web.forms import read_form
 from newsbot.web.readers import Data, Readers
 
 QUICK_THREADS = 3
@@ -103,7 +104,7 @@ def _doing(
     (operation,) = [one for one in operations.OPERATIONS if one.name == name]
 
     async def doing(request: web.Request) -> web.Response:
-        form = given(request, operation.parameters, await request.post())
+        form = given(request, operation.parameters, await read_form(request))
         try:
             done = await run(board, form)
         except ArgumentError as error:
@@ -149,7 +150,7 @@ def _login_page(board: Dashboard) -> Callable[[web.Request], Awaitable[web.Respo
 
 def _log_in(board: Dashboard) -> Callable[[web.Request], Awaitable[web.Response]]:
     async def log_in(request: web.Request) -> web.Response:
-        token = (await request.post()).get("token")
+        token = (await read_form(request)).get("token")
         cookie = board.access.log_in(request, token if isinstance(token, str) else "")
         if cookie is None:
             return board.page(request, "login.html", 403, wrong=True)

@@ -54,7 +54,7 @@ def in_our_words(board: Dashboard) -> Middleware:
 def _refusal(board: Dashboard, request: web.Request, error: web.HTTPException) -> web.Response:
     if request.match_info.http_exception is not None and not board.access.may_read(request):
         return board.closed(request)  # who may not read is not told which addresses there are
-    title, text = _TITLES.get(error.status, ("That cannot be", error.reason))
+    title, text = _TITLES.get(error.status, ("That cannot be", error.text or error.reason))
     answer = board.refusal(request, error.status, title, text)
     if allowed := error.headers.get("Allow"):
         answer.headers["Allow"] = allowed

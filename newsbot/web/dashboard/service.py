@@ -18,6 +18,7 @@ from newsbot.errors import DataError
 from newsbot.web.dashboard.access import Access
 from newsbot.web.dashboard.memos import Memos
 from newsbot.web.dashboard.rendering import HEADERS, json_answer, link, make_environment, page, site_path
+from newsbot.web.forms import read_form
 from newsbot.web.readers import Readers
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -92,7 +93,7 @@ class Dashboard:
         """Return a handler of POST requests that obeys only who may act."""
 
         async def guarded(request: web.Request) -> web.StreamResponse:
-            secret = (await request.post()).get("secret") if _is_form(request) else None
+            secret = (await read_form(request)).get("secret") if _is_form(request) else None
             if not self.access.may_act(request, secret if isinstance(secret, str) else None):
                 return self.closed(request)
             return await self._readable(request, handler)
