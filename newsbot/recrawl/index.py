@@ -62,7 +62,7 @@ class SquareRootIndex:
         ends = np.cumsum(overlaps(at, at + LONGEST, LOOK), axis=1)
         wish = _crossing(rates / HOUR, ends, np.full(len(rows), self.controller.value), power=2)
         if not self._plain:
-            wish = np.minimum(wish, _crossing(rates / HOUR, ends, self._room(rows), power=1))
+            wish = np.minimum(wish, _crossing(rates / HOUR, ends, self.room(rows), power=1))
         return np.asarray(at + np.clip(wish, SHORTEST, LONGEST))
 
     def spend(self, requests: float, hours: float) -> None:
@@ -84,7 +84,7 @@ class SquareRootIndex:
         hours = np.arange(LOOK) + 0.5
         return np.asarray(1 + (self.rhythm.excess(rows) - 1)[:, None] * np.exp(-hours / SURGE_LASTS))
 
-    def _room(self, rows: Rows) -> Array:
+    def room(self, rows: Rows) -> Array:
         """Return the expected items that leave room for :data:`CAUTION` standard deviations more."""
         window = np.where(self.window[rows] > 0, self.window[rows], np.inf)
         noise = CAUTION * np.sqrt(np.maximum(self.rhythm.spread[rows], 1.0))
