@@ -18,7 +18,7 @@ from newsbot.items import Kind, Where
 from newsbot.words import token_bytes
 
 MAX_HEADLINES = 50_000
-"""Headlines that a worker remembers, of all sites; some 10 MB."""
+"""Headlines that a worker remembers, of all sites; 33 MB where each has one address."""
 MAX_ADDRESSES = 4
 """Addresses remembered of one headline; the latest stay."""
 LEAST_WORDS = 4
