@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 from functools import partial
 
 from bson.binary import Binary
-from pymongo import UpdateOne
+from pymongo import ASCENDING, DESCENDING, UpdateOne
 from pymongo.errors import DuplicateKeyError
 
 from newsbot.storage.mongo.connection import Collections, Document, Place, Session
@@ -134,10 +134,11 @@ class MongoBlocks:
             asked = {} if among is None else {"_id": {"$in": list(among)}}
             return frozenset(one["_id"] for one in self._database["words_removed"].find(asked))
 
-    def waiting(self, limit: int) -> list[Entry]:
+    def waiting(self, limit: int, *, newest: bool = False) -> list[Entry]:
         """See :meth:`newsbot.storage.wordindex.blocks.BlockStore.waiting`."""
         with self._readable():
-            found = list(self._database["words_waiting"].find().limit(limit))
+            order = DESCENDING if newest else ASCENDING
+            found = list(self._database["words_waiting"].find().sort("$natural", order).limit(limit))
             bare = [one["_id"] for one in found if one["body"] is None]
             made = self._made(bare) if bare else {}
         return [

@@ -17,6 +17,8 @@ _FOLDED = (  # one that was removed and came again meanwhile may have the same v
     "DELETE FROM search_waiting WHERE fingerprint = ? AND (version = ? OR body IS NULL)"
     " AND fingerprint NOT IN (SELECT fingerprint FROM search_removed)"
 )
+_OLDEST = "SELECT fingerprint, version, body FROM search_waiting ORDER BY number LIMIT ?"
+_NEWEST = _OLDEST.replace("number", "number DESC")
 _REMOVED = "SELECT fingerprint FROM search_removed"
 _DROP = (
     "DELETE FROM search_block WHERE number IN"
@@ -88,12 +90,10 @@ class SqliteBlocks:
             found = (self._database.execute(asked, (key,)).fetchone() for key in among)
             return frozenset(row[0] for row in found if row)
 
-    def waiting(self, limit: int) -> list[Entry]:
+    def waiting(self, limit: int, *, newest: bool = False) -> list[Entry]:
         """See :meth:`newsbot.storage.wordindex.blocks.BlockStore.waiting`."""
         with readable_errors(self._path):
-            rows = self._database.execute(
-                "SELECT fingerprint, version, body FROM search_waiting ORDER BY number LIMIT ?", (limit,)
-            ).fetchall()
+            rows = self._database.execute(_NEWEST if newest else _OLDEST, (limit,)).fetchall()
             return [
                 one
                 for row in rows

@@ -26,8 +26,8 @@ class BlockStore(Protocol):
     def removed(self, among: Sequence[bytes] | None = None) -> frozenset[bytes]:
         """The keys of articles that were removed and may still be in segments; all, or ``among`` some."""
 
-    def waiting(self, limit: int) -> list[Entry]:
-        """What was stored and is in no segment yet, the oldest first."""
+    def waiting(self, limit: int, *, newest: bool = False) -> list[Entry]:
+        """What was stored and is in no segment yet, the oldest first (or ``newest``)."""
 
     def blocks(self, numbers: Sequence[int]) -> Mapping[int, bytes]:
         """The blocks with these numbers that exist."""

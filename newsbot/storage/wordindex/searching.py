@@ -29,7 +29,8 @@ MAX_PLACES = 2_500_000
 """Places of words of phrases that are looked at: a phrase of words that stand many times in every article is
 not looked for in segments older than that."""
 MAX_WAITING = 4_096
-"""Articles that wait and are looked through; there are more only while an index is made anew."""
+"""Articles that wait and are looked through, those stored last; there are more only while an index is made
+anew."""
 _TRIES = 3
 _SPARE = 20  # entries of earlier versions meet no article any more
 
@@ -128,7 +129,7 @@ class WordIndex:
 
     def _views(self, terms: list[bytes]) -> list[View]:
         """All views, the newest first. What waits is read first: an entry may be seen twice, never missed."""
-        waiting = self._store.waiting(MAX_WAITING)
+        waiting = self._store.waiting(MAX_WAITING, newest=True)
         segments = [SegmentView(one, self._cache) for one in self._store.state().segments]
         self._cache.fetch(number for view in segments for number in view.wanted(terms))
         segments.sort(key=lambda view: view.newest, reverse=True)
