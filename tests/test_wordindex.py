@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from newsbot.errors import DataUnavailable
 from newsbot.sqlitefile import open_database, transaction
 from newsbot.storage.query import parse
 from newsbot.storage.sqlite.schema import MIGRATIONS
 from newsbot.storage.sqlite.words import SqliteBlocks, add, forget
+from newsbot.storage.wordindex import background, searching
 from newsbot.storage.wordindex import indexer as indexing
-from newsbot.storage.wordindex import searching
 from newsbot.storage.wordindex.entry import Entry
 from newsbot.storage.wordindex.indexer import Indexer
 from newsbot.storage.wordindex.layout import LARGE
@@ -242,6 +244,39 @@ def test_the_words_of_removed_articles_leave_the_index(
     assert sum(one.docs for one in store.state().segments) == max(0, 280 - gone)
     for query in [*make_queries(8, 60), "secret299x", "secret0x"]:
         assert {key for key, _ in find(store, query)} == found_by_reading(kept, query), query
+
+
+@pytest.mark.parametrize(("quiet", "said"), [(60.0, 0), (-1.0, 1)])
+def test_a_lock_that_passes_is_not_reported(  # noqa: PLR0917
+    store: SqliteBlocks,
+    database: sqlite3.Connection,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    quiet: float,
+    said: int,
+) -> None:
+    monkeypatch.setattr(background, "_AFTER_FAULT", 0.01)
+    monkeypatch.setattr(background, "_QUIET", quiet)
+    wait(database, make_entries(1, 300))
+    locked = iter(range(3))
+
+    @contextmanager
+    def opened() -> Iterator[SqliteBlocks]:
+        if next(locked, None) is not None:
+            raise DataUnavailable("newsbot.db: locked by another program")
+        path = tmp_path / "newsbot.db"
+        with closing(open_database(path, component="storage", migrations=MIGRATIONS)) as own:
+            yield SqliteBlocks(own, path)
+
+    thread = background.Background(opened)
+    thread.stored(store.count_waiting)
+    give_up = time.monotonic() + 20
+    while store.count_waiting(1) and time.monotonic() < give_up:
+        time.sleep(0.01)
+    thread.close()
+    assert store.count_waiting(1) == 0
+    assert len(caplog.records) == said
 
 
 # --- what is merged
