@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from typing import Any
 
+from newsbot.errors import DataError
 from newsbot.extraction import SiteMemories, SiteMemory
 from newsbot.storage.notes import Notes
 
@@ -30,13 +31,18 @@ class SiteLines:
         self.storage: Notes | None = None
 
     def of(self, domain: str) -> SiteMemory:
-        """Return the memory of a site. Raises :class:`newsbot.errors.DataError` where it must be read."""
-        if domain not in self._memories and self.storage is not None:
+        """Return the memory of a site: what is kept of it, or while that is away what this worker has seen."""
+        if domain in self._memories or self.storage is None:
+            return self._memories.of(domain)
+        try:
             told = self.storage.notes(NOTE_KIND + domain).get(KEY)
-            memory = self._memories.of(domain)
-            _take(memory, domain, told)
-            return memory
-        return self._memories.of(domain)
+        except DataError:
+            # A page that came is not fetched again for this: it waits with its article, and the next beat
+            # joins both memories.
+            return self._memories.of(domain)
+        memory = self._memories.of(domain)
+        _take(memory, domain, told)
+        return memory
 
     def write(self) -> None:
         """Keep what has come. Raises :class:`newsbot.errors.DataError`; the rest is written next time."""

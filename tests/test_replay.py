@@ -50,6 +50,8 @@ class Replay:
         if path == "/robots.txt":
             text = f"User-agent: *\nDisallow: /login\nSitemap: http://{host}/sm.xml\n"
             return "robots", Answer(body=text.encode(), headers={"Content-Type": "text/plain"})
+        if path == "/.well-known/tdmrep.json":
+            return "reservations", Answer(status=404)
         if path == "/feed.xml":
             return "feed", Answer(
                 body=feed_xml(self.urls(host)[:-1]).encode(), headers={"Content-Type": "text/xml"}

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
+from newsbot.errors import DataError
 from newsbot.extraction.blocks import Block
 from newsbot.sitelines import KEY, NOTE_KIND, SiteLines
 from newsbot.storage.base import Storage
@@ -52,6 +53,36 @@ def test_the_next_crawl_knows_them(workers: list[Notes]) -> None:
     assert kept_of(later, FOOTLINE, BACKGROUND) == [BACKGROUND], "two may share a long one, three not"
     learn(later, 2, BACKGROUND)
     later.write()
+    assert kept_of(lines_of(workers[2]), FOOTLINE, BACKGROUND) == []
+
+
+class Away:
+    """A storage that does not answer, until it is back."""
+
+    def __init__(self, behind: Notes) -> None:
+        self.behind: Notes | None = None
+        self._hidden = behind
+
+    def back(self) -> None:
+        self.behind = self._hidden
+
+    def __getattr__(self, name: str) -> Any:
+        if self.behind is None:
+            raise DataError("MongoDB does not answer")
+        return getattr(self.behind, name)
+
+
+def test_a_storage_that_is_away_costs_no_page_and_both_memories_are_joined_when_it_is_back(
+    workers: list[Notes],
+) -> None:
+    before = lines_of(workers[0])
+    learn(before, 1, FOOTLINE, BACKGROUND)
+    before.write()
+    storage = Away(workers[1])
+    meanwhile = lines_of(cast("Notes", storage))
+    learn(meanwhile, 2, FOOTLINE, BACKGROUND)
+    storage.back()
+    meanwhile.write()
     assert kept_of(lines_of(workers[2]), FOOTLINE, BACKGROUND) == []
 
 

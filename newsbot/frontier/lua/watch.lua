@@ -4,8 +4,8 @@
 
 local now = present()
 local late = ''
-for _, place in ipairs({4, 5, 7}) do
-  local first = redis.call('ZRANGEBYSCORE', KEYS[place], '(0', number(now), 'WITHSCORES', 'LIMIT', 0, 1)
+for _, key in ipairs({KEYS[4], KEYS[5], KEYS[7]}) do
+  local first = redis.call('ZRANGEBYSCORE', key, '(0', number(now), 'WITHSCORES', 'LIMIT', 0, 1)
   if first[2] and (late == '' or tonumber(first[2]) < tonumber(late)) then
     late = first[2]
   end
