@@ -31,7 +31,7 @@ class SiteLines:
         self.storage: Notes | None = None
 
     def of(self, domain: str) -> SiteMemory:
-        """Return the memory of a site: what is kept of it, or while that is away what this worker has seen."""
+        """Return the memory of a site: what is kept of it; while that is away, what this worker saw."""
         if domain in self._memories or self.storage is None:
             return self._memories.of(domain)
         try:

@@ -45,13 +45,11 @@ class Replay:
         return answer
 
     def answer(self, host: str, path: str) -> tuple[str, Answer]:
-        if host not in NAMES:
+        if host not in NAMES or path == "/.well-known/tdmrep.json":
             return "unknown", Answer(status=404)
         if path == "/robots.txt":
             text = f"User-agent: *\nDisallow: /login\nSitemap: http://{host}/sm.xml\n"
             return "robots", Answer(body=text.encode(), headers={"Content-Type": "text/plain"})
-        if path == "/.well-known/tdmrep.json":
-            return "reservations", Answer(status=404)
         if path == "/feed.xml":
             return "feed", Answer(
                 body=feed_xml(self.urls(host)[:-1]).encode(), headers={"Content-Type": "text/xml"}
