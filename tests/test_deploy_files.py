@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from configparser import ConfigParser
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -14,18 +15,19 @@ import pytest
 import yaml
 from scrapy.utils.misc import load_object
 
+from newsbot.cli import choose, make_parser
 from tests.redisserver import missing
 from tests.test_docs import NAMES
 
 ROOT = Path(__file__).resolve().parent.parent
 DEPLOY = ROOT / "deploy"
-UNITS = ("newsbot@.service", "scrapyd.service")
+UNITS = ("newsbot@.service", "newsbot-serve.service", "scrapyd.service")
 SETTINGS = (ROOT / "docs/settings.md").read_text(encoding="utf8")
 FROM_ENVIRONMENT = set(re.findall(r"^\| `([A-Z_]+)` \(\*env\*\)", SETTINGS, re.MULTILINE))
 SCRAPYD = {"SCRAPYD_USERNAME", "SCRAPYD_PASSWORD", "SCRAPYD_BIND_ADDRESS"}
 COMPOSE: dict[str, Any] = yaml.safe_load((DEPLOY / "docker-compose.yml").read_text(encoding="utf8"))
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
-OURS = ("setup", "worker", "scrapyd")
+OURS = ("setup", "worker", "serve", "scrapyd")
 KEYS = {
     *("build", "cap_drop", "command", "depends_on", "entrypoint", "environment", "healthcheck", "image"),
     *("init", "logging", "ports", "read_only", "restart", "security_opt", "stop_grace_period", "stop_signal"),
@@ -90,13 +92,14 @@ def test_a_unit_holds_no_secret_and_writes_only_where_it_may(name: str) -> None:
 
 
 def test_commands_of_units_are_real() -> None:
-    program, *words = unit("newsbot@.service")["Service"]["ExecStart"].split()
-    check_command([Path(program).name, *words])
+    for name in ("newsbot@.service", "newsbot-serve.service"):
+        program, *words = unit(name)["Service"]["ExecStart"].split()
+        check_command([Path(program).name, *words])
     assert Path(unit("scrapyd.service")["Service"]["ExecStart"]).name == "scrapyd"
 
 
 def check_command(words: list[str]) -> None:
-    """A command line is one of newsbot's, with a spider and arguments that exist."""
+    """A command line is one of newsbot's, with a spider, options and arguments that exist."""
     from datetime import UTC, datetime
 
     from newsbot.spiders.arguments import parse_arguments
@@ -108,6 +111,9 @@ def check_command(words: list[str]) -> None:
         assert rest.pop(0) == "news"
         assert rest[::2] == ["-a"] * (len(rest) // 2)
         parse_arguments(dict(one.split("=", 1) for one in rest[1::2]), now=datetime.now(UTC))
+        return
+    action, rest = choose(import_module(f"newsbot.commands.{command}").Command.actions, rest)
+    make_parser(command, action).parse(rest)
 
 
 def test_the_example_of_the_environment_names_what_there_is() -> None:
@@ -158,6 +164,10 @@ def test_workers_can_be_told_apart() -> None:
         assert not {"hostname", "network_mode", "pid", "container_name"} & set(SERVICES[name])
 
 
+def test_the_dashboard_of_a_container_asks_for_a_token() -> None:
+    assert SERVICES["serve"]["environment"]["NEWSBOT_WEB_TOKEN"].startswith("${NEWSBOT_WEB_TOKEN:?")
+
+
 def test_nothing_is_open_to_the_world() -> None:
     ports = [port for service in SERVICES.values() for port in service.get("ports", ())]
     assert ports
@@ -183,6 +193,7 @@ def test_all_that_the_compose_file_asks_for_is_in_the_example() -> None:
 
 def test_commands_of_services_are_real() -> None:
     check_command(SERVICES["worker"]["command"])
+    check_command(SERVICES["serve"]["command"])
     assert SERVICES["scrapyd"]["command"] == ["scrapyd"]
     python, script = SERVICES["setup"]["command"]
     assert python == "python"
