@@ -36,6 +36,7 @@ from newsbot.demo.live import FEEDS, Life, LiveWeb, make_life
 from newsbot.demo.loopback import LoopbackServer
 from newsbot.demo.plan import PER_FEED
 from newsbot.recrawl.budget import Controller
+from newsbot.recrawl.fitting import begin_with_rates
 from newsbot.recrawl.index import SquareRootIndex
 from newsbot.recrawl.polling import DAY, HOUR
 from newsbot.recrawl.sources import first_threshold
@@ -153,13 +154,21 @@ def _measured(data: Path, life: Life, begin: float, end: float) -> Delays:
     )
 
 
+class _OfRates(SquareRootIndex):
+    """Begins as the crawl does: with the threshold that fits the rates that are known."""
+
+    def spend(self, requests: float, hours: float) -> None:
+        super().spend(requests, hours)
+        begin_with_rates(self.controller, [self.as_note(row) for row in range(len(self.last))])
+
+
 def predict(hours: float, budget: float, draws: int = DRAWS, seed: int = 1) -> list[Delays]:
     """Return what the policy gives in the simulator, once for each draw of articles."""
     found = []
     for draw in np.random.default_rng(seed).spawn(draws):
         world = _world(hours, draw)
         count = len(RATES)
-        policy = SquareRootIndex(count, Controller(budget, first_threshold(budget, count), 0.5))
+        policy = _OfRates(count, Controller(budget, first_threshold(budget, count), 0.5))
         for row, rate in enumerate(RATES.values()):
             policy.rhythm.suppose(
                 row, PER_FEED, PER_FEED / rate

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, cast
 
 from newsbot.clock import Clock
-from newsbot.recrawl.budget import HIGHEST, LOWEST, MEMORY, Controller
-from newsbot.recrawl.fitting import fitting_threshold
+from newsbot.recrawl.budget import HIGHEST, LOWEST, Controller
+from newsbot.recrawl.fitting import begin_with_rates
 from newsbot.recrawl.planning import DEAD_AFTER
 from newsbot.recrawl.sources import POLLS_AN_HOUR, first_threshold
-from newsbot.storage.base import SourceRecord, Storage
+from newsbot.storage.base import Storage
 from newsbot.storage.notes import Notes
 
 ADJUST_EVERY = 600.0
 """Seconds between two corrections of the threshold, whichever worker makes them."""
-FIRST_HOURS = 24.0
-"""Hours for which the threshold is computed from rates. Then it is corrected by what was spent, by and by."""
 GROWING = 60.0
 """Seconds until the next look at the records while new sources still come."""
 NOTE = ("polling", "budget")
@@ -60,7 +57,8 @@ class PollBudget:
         if kept and due and hours > 0:
             controller.spend(max(0.0, polls - _number(kept, "polls")) / hours, hours)
         if due or changed:
-            _start(controller, sources)
+            rhythms = [source.rhythm for source in sources if source.failures < DEAD_AFTER]
+            begin_with_rates(controller, rhythms)
             note = {
                 "at": now if due else _number(kept, "at", now),
                 "polls": polls if due else _number(kept, "polls"),
@@ -86,21 +84,6 @@ def _rescale(controller: Controller, kept: dict[str, Any], alive: int) -> bool:
     controller.value = min(HIGHEST, max(LOWEST, controller.value * rest**2))
     controller.spent *= controller.budget / budget
     return True
-
-
-def _start(controller: Controller, sources: list[SourceRecord]) -> None:
-    """Set the threshold by the rates that sources have shown, in the first hours.
-
-    What is spent then tells little of how much is right: every source has just been polled for the first
-    time, and a night is not a day. What was spent too much is saved in the next 24 hours.
-    """
-    hours = -MEMORY * math.log2(1.0 - min(controller.weight, 0.9))
-    rhythms = [source.rhythm for source in sources if source.failures < DEAD_AFTER]
-    if hours < FIRST_HOURS and any(rhythms):
-        spent = controller.spent / controller.weight if controller.weight else controller.budget
-        left = controller.budget - (spent - controller.budget) * hours / FIRST_HOURS
-        wanted = min(1.25 * controller.budget, max(0.5 * controller.budget, left))
-        controller.value = fitting_threshold(wanted, rhythms)
 
 
 def _number(note: dict[str, Any], name: str, default: float = 0.0) -> float:

@@ -64,6 +64,7 @@ def chunked(body: bytes) -> bytes:
         (BODY, [("Content-Encoding", "gzip")]),
         (chunked(gzip.compress(BODY)), [("Transfer-Encoding", "chunked"), ("Content-Encoding", "gzip")]),
     ],
+    ids=["chunked", "chunked by name alone", "gzip", "deflate", "gzip by name alone", "chunked gzip"],
 )
 def test_encodings_are_undone_where_they_are_there(body, headers):
     assert [page.body for page in pages(written((body, headers)))] == [BODY]

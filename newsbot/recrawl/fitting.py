@@ -6,17 +6,34 @@ threshold at which all of them together take the budget is found by halving.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
 import numpy as np
 
-from newsbot.recrawl.budget import Controller
+from newsbot.recrawl.budget import MEMORY, Controller
 from newsbot.recrawl.index import SquareRootIndex
 from newsbot.recrawl.polling import HOUR, LONGEST, SHORTEST, Array
 
+FIRST_HOURS: Final = 24.0
+"""Hours for which the threshold is computed from rates. Then it is corrected by what was spent, by and by."""
 _HALVINGS: Final = 50
+
+
+def begin_with_rates(controller: Controller, sources: Sequence[Mapping[str, Any]]) -> None:
+    """Set the threshold by the rates that ``sources`` have shown, while the controller is young.
+
+    What is spent then tells little of how much is right: every source has just been polled for the first
+    time, and a night is not a day. What was spent too much is saved in the next 24 hours.
+    """
+    hours = -MEMORY * math.log2(1.0 - min(controller.weight, 0.9))
+    if hours < FIRST_HOURS and any(sources):
+        spent = controller.spent / controller.weight if controller.weight else controller.budget
+        left = controller.budget - (spent - controller.budget) * hours / FIRST_HOURS
+        wanted = min(1.25 * controller.budget, max(0.5 * controller.budget, left))
+        controller.value = fitting_threshold(wanted, sources)
 
 
 def fitting_threshold(requests_an_hour: float, sources: Sequence[Mapping[str, Any]]) -> float:
