@@ -133,7 +133,9 @@ def test_a_template_with_other_numbers_is_other_news() -> None:
         ("5", "5", False),
         ("5", "6", True),
         ("1 2 3 4", "1 2", False),  # abridged
-        ("1 2 3 4", "1 2 8 9", False),
+        ("1 2 3 4", "1 2 8 9", True),  # two of six: a forecast, the wind as yesterday
+        ("1 2 3 4", "1 2 3 9", False),
+        ("1 2 3 4", "1 2 3 4 5 6 7 8 9", False),  # an update that says more
         ("1 2 3 4", "1 7 8 9", True),
         ("3,5 %", "3,5", False),
         ("10:30", "10:40", True),

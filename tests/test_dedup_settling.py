@@ -18,7 +18,9 @@ from scrapy.exceptions import DropItem
 
 from newsbot.dedup.decision import story_id
 from newsbot.dedup.exact import text_key
+from newsbot.dedup.minhash import signature
 from newsbot.items import Article
+from newsbot.pipelines import near
 from newsbot.pipelines.exact import ExactDuplicatePipeline
 from newsbot.pipelines.near import NearDuplicatePipeline
 from newsbot.pipelines.store import StorePipeline
@@ -88,7 +90,8 @@ def check(storage: SqliteStorage, number: int) -> None:
 @example(order=[2, 0, 1, 3, 2, 3, 0, 0, 1, 3, 1, 2])
 @settings(max_examples=60, deadline=None)
 def test_the_steps_of_workers_in_any_order_make_one_story(order: list[int]) -> None:
-    with TemporaryDirectory() as folder:
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(near, "WAITS", ())  # nobody goes on while one waits here
         workers = [Worker(Path(folder), number, {}) for number in range(WORKERS)]
         works = [worker.work(like(1, worker.number)) for worker in workers]
         for number in order:
@@ -118,6 +121,72 @@ def test_who_found_an_article_before_it_was_stored_comes_along(tmp_path: Path) -
         assert {one.story for one in storage.iter_articles()} == {story_id("https://0.test/")}
     for worker in workers:
         worker.desk.state.close()
+
+
+REPORT = " ".join(f"the index of the exchange rose again today in sector {chr(97 + n)}" for n in range(20))
+
+
+def report(number: int, numbers: str, source: str = "exchange.test") -> Article:
+    text = f"{REPORT} by {numbers}"
+    return make_article(
+        number,
+        url=f"https://{source}/{number}",
+        canonical_url=f"https://{source}/{number}",
+        source=source,
+        text=text,
+        content_hash=text_key(text),
+    )
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> Iterator[list[Worker]]:
+    workers = [Worker(tmp_path, number, {}) for number in range(2)]
+    yield workers
+    for worker in workers:
+        worker.desk.state.close()
+
+
+async def _second_while_first_is_stored(two: list[Worker], first: Article, second: Article) -> None:
+    """The second is placed after the first is in the index, and before it is stored."""
+    (place, keep), (place_second, keep_second) = (worker.steps for worker in two)
+    await place.process_item(first)
+    waiting = asyncio.create_task(place_second.process_item(second))
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    await keep.process_item(first)
+    await waiting
+    await keep_second.process_item(second)
+
+
+def test_issues_of_a_template_that_come_at_once_stay_apart(two: list[Worker]) -> None:
+    """Whether they are the same news is told by the numbers of a text that is not stored yet."""
+    first, second = report(1, "17.5 points to 3411"), report(2, "99.1 points to 8802")
+    asyncio.run(_second_while_first_is_stored(two, first, second))
+    assert (second.relation, second.story) == ("new", story_id(second.canonical_url))
+    kept = list(two[0].desk.state.storage.iter_articles())
+    assert len({one.story for one in kept}) == 2
+
+
+def test_an_update_that_comes_while_the_article_is_stored_is_its_revision(two: list[Worker]) -> None:
+    first, second = report(1, "17.5 points to 3411"), report(2, "17.5 points to 3411, brokers said")
+    asyncio.run(_second_while_first_is_stored(two, first, second))
+    assert (second.relation, second.duplicate_of) == ("revision", first.canonical_url)
+    assert second.story == first.story
+
+
+def test_a_text_that_never_comes_is_not_waited_for_long(
+    two: list[Worker], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What resembles a text that is gone is not led into one story by it."""
+    monkeypatch.setattr(near, "WAITS", (0.001, 0.001))
+    two[0].desk.state.index.check_and_insert(
+        "https://exchange.test/0", "exchange.test", signature(REPORT), two[0].desk.clock()
+    )
+    articles = [report(number, f"{number}7.{number} points to {number}411") for number in range(1, 4)]
+    for article in articles:
+        list(two[0].work(article))
+    assert [one.relation for one in articles] == ["new"] * 3
+    assert len({one.story for one in two[0].desk.state.storage.iter_articles()}) == 3
 
 
 def _work_at_once(folder: Path, number: int, backends: dict[str, str], barrier: Barrier) -> None:

@@ -9,9 +9,10 @@ shorter text's shingles that the longer one has too. For the near texts of an ar
   is kept, marked with ``duplicate_of``. Checked by the texts themselves where they are at hand.
 * **C ≥ .62, J < .5** → *derived*: one is cut from, or built around, the other. The article says so
   (``derived_from``), the stories stay two: a digest of the day resembles all that it is made of.
-* **Number guard, same source**: when both texts carry numbers and share under half of them, they are
-  different news from one template (weather, markets, results), however alike their words. Numbers are
-  compared within a source only: agencies' copies elsewhere are cut, and lose numbers.
+* **Number guard, same source**: when both texts carry numbers and share no more of them than each has of
+  its own, so under half of all, they are different news from one template (weather, markets, results),
+  however alike their words. Numbers are compared within a source only: agencies' copies elsewhere are cut,
+  and lose numbers.
 
 A text without such a neighbour begins a story of its own, and so does one of under 25 words, which no
 signature can compare. Nothing is dropped here; what is dropped is only the exact same text within a source
@@ -129,13 +130,14 @@ def numbers_in(text: str) -> frozenset[str]:
 
 
 def different_news(one: frozenset[str], other: frozenset[str]) -> bool:
-    """Tell whether two alike texts differ in their numbers: both have some and share under half.
+    """Tell whether two alike texts differ in their numbers: both have as many of their own as they share.
 
-    The share is of the smaller set, so that an abridged text is not held to be another one.
+    Then they share under half of all. Numbers that only one of them has beside the shared ones tell nothing:
+    an abridged text is not another one, nor is an update that says more.
     """
     if not one or not other:
         return False
-    return len(one & other) < SHARED_NUMBERS * min(len(one), len(other))
+    return len(one & other) <= SHARED_NUMBERS * min(len(one), len(other))
 
 
 def _alone(own: str, likely: list[Neighbour]) -> Decision:

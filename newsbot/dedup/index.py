@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from newsbot.dedup.minhash import BITS, PERMUTATIONS, SCHEME, Signature, similarities
 from newsbot.dedup.passages import PASSAGES, RUN
-from newsbot.dedup.record import Record
+from newsbot.dedup.record import MAX_SHINGLES, Record
 
 SHARED = 2
 """Passages that a candidate shares: one may be a formula of the trade, which at 10^6 texts hundreds have."""
@@ -48,7 +48,7 @@ class Near:
     doc_id: str
     source: str
     similarity: float
-    """Estimated Jaccard similarity of the shingles, 0 to 1."""
+    """Estimated Jaccard similarity of the shingles, 0 to 1; never more than such lengths allow."""
     contained: float = field(default=0.0, compare=False)
     """Estimated share of the shorter text's shingles that the longer one has too."""
 
@@ -86,12 +86,22 @@ def posting_hashes(doc_id: str, signature: Signature) -> NDArray[np.uint64]:
 def near_of(mine: Signature, records: list[Record]) -> list[Near]:
     """Compare candidates by their signatures, best first, in the given order among equals."""
     estimates = similarities(mine.packed(), [record.packed for record in records]).tolist()
-    near = [
-        Near(record.doc_id, record.source, estimate, containment(estimate, mine.shingles, record.shingles))
-        for record, estimate in zip(records, estimates, strict=True)
-        if estimate >= THRESHOLD or _may_be_cut(estimate, mine.shingles, record.shingles)
-    ]
+    shingles = min(mine.shingles, MAX_SHINGLES)  # as its own record will say
+    near = []
+    for record, agreement in zip(records, estimates, strict=True):
+        estimate = min(agreement, most_alike(shingles, record.shingles))
+        if estimate >= THRESHOLD or _may_be_cut(estimate, shingles, record.shingles):
+            contained = containment(estimate, shingles, record.shingles)
+            near.append(Near(record.doc_id, record.source, estimate, contained))
     return sorted(near, key=lambda one: -one.similarity)
+
+
+def most_alike(one: int, other: int) -> float:
+    """Return the greatest Jaccard similarity that sets of such sizes can have: the smaller within the larger.
+
+    An estimate above it is wrong by its own noise. Of what the sizes allow this bound is then the likeliest.
+    """
+    return min(one, other) / max(1, one, other)
 
 
 def containment(similarity: float, one: int, other: int) -> float:

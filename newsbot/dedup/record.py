@@ -15,7 +15,8 @@ _HEAD = struct.Struct(">IH64sBB")  # time, shingles, signature, place and length
 _LENGTH = struct.Struct(">H")
 _ELSEWHERE = 0xFF  # the source is no part of the id: its length and itself stand before the id
 _MAX_TIME = 2**32 - 1
-_MAX_SHINGLES = 2**16 - 1
+MAX_SHINGLES = 2**16 - 1
+"""A text of more is kept as one of so many."""
 _MAX_SOURCE = 2**16 - 1
 
 
@@ -28,7 +29,7 @@ class Record:
     packed: bytes
     """Its signature, 128 values of 4 bits."""
     shingles: int
-    """How many distinct shingles the text has, up to 65,535."""
+    """How many distinct shingles the text has, up to :data:`MAX_SHINGLES`."""
     at: int
     """When it came, POSIX seconds."""
 
@@ -38,7 +39,7 @@ def pack(doc_id: str, short: bytes, source: str, signature: Signature, at: int) 
 
     The source costs two bytes where the id holds it, as URLs do.
     """
-    shingles = min(signature.shingles, _MAX_SHINGLES)
+    shingles = min(signature.shingles, MAX_SHINGLES)
     place = doc_id.find(source) if source else -1
     inside = 0 <= place < _ELSEWHERE and len(source) <= 0xFF
     if inside:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import asyncio
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -18,10 +19,25 @@ from newsbot.items import Article
 MAX_NEIGHBOURS = 20
 """The nearest texts that are read. Further ones of other sites join by their signatures alone; those of the
 same site, where numbers must be compared, are left: each of them was compared with its own nearest."""
+WAITS = (0.02, 0.08, 0.3, 0.6)
+"""Seconds between looks for a like text of the same site that is on its way to storage."""
+
+
+@dataclass(slots=True)
+class _Found:
+    """What resembles an article, with the stored texts as far as they are known."""
+
+    near: list[Near]
+    kept: dict[str, Article] = field(default_factory=dict)
 
 
 class NearDuplicatePipeline:
-    """Fills ``story`` and ``duplicate_of``. The index is asked and added to before storage: idempotent."""
+    """Fills ``story`` and ``duplicate_of``. The index is asked and added to before storage: idempotent.
+
+    Whether like texts of one site are one piece of news is told by their numbers. A text that another worker
+    is about to store is waited for, a second at most; if it does not come, nobody can say, and two issues of
+    a template would be one story for ever: then it is no neighbour.
+    """
 
     def __init__(self, crawler: Crawler) -> None:
         self.crawler = crawler
@@ -35,37 +51,61 @@ class NearDuplicatePipeline:
         """Return the article with its story; wait while the data are away."""
         if isinstance(item, Article):
             state = CrawlState.of(self.crawler)
-            await state.outage.patiently(self._place, state, item)
+            found = await state.outage.patiently(_ask, state, item)
+            for pause in WAITS:
+                if await state.outage.patiently(_all_stored, state, item, found):
+                    break
+                await asyncio.sleep(pause)
+            else:
+                await state.outage.patiently(_all_stored, state, item, found)
+            await state.outage.patiently(_decide, state, item, found)
         return item
 
-    def _place(self, state: CrawlState, article: Article) -> None:
-        with state.timed("dedup_near"):
-            self._decide(state, article)
 
-    @staticmethod
-    def _decide(state: CrawlState, article: Article) -> None:
+def _ask(state: CrawlState, article: Article) -> _Found:
+    """Ask the index, and add the article to it."""
+    with state.timed("dedup_near"):
         mine = signature(article.text)
-        near = state.index.check_and_insert(article.canonical_url, article.source, mine, state.clock())
-        shingles = shingle_hashes(article.text) if near else None
-        neighbours = [_neighbour(state, one, shingles) for one in near[:MAX_NEIGHBOURS]]
-        neighbours += [Neighbour(one, None) for one in near[MAX_NEIGHBOURS:] if one.source != article.source]
+        return _Found(
+            state.index.check_and_insert(article.canonical_url, article.source, mine, state.clock())
+        )
+
+
+def _all_stored(state: CrawlState, article: Article, found: _Found) -> bool:
+    """Read the texts that are not known yet; False if one of the same site is not there."""
+    with state.timed("dedup_near"):
+        missing = [one for one in found.near[:MAX_NEIGHBOURS] if one.doc_id not in found.kept]
+        for one in missing:
+            kept = state.storage.article(one.doc_id)
+            if kept is not None:
+                found.kept[one.doc_id] = kept
+        return not any(one.source == article.source and one.doc_id not in found.kept for one in missing)
+
+
+def _decide(state: CrawlState, article: Article, found: _Found) -> None:
+    with state.timed("dedup_near"):
+        shingles = shingle_hashes(article.text) if found.kept else None
+        neighbours = [
+            _neighbour(one, found.kept.get(one.doc_id), shingles)
+            for one in found.near
+            if one.doc_id in found.kept or one.source != article.source
+        ]
         decision = decide(article.canonical_url, article.source, numbers_in(article.text), neighbours)
-        article.story = decision.story
-        article.duplicate_of = decision.duplicate_of
-        article.derived_from = decision.derived_from
-        article.relation = decision.relation.value
-        article.similarity = round(decision.similarity, 3) or None
-        state.peers.pop(article.canonical_url, None)
-        if decision.peers:
-            state.peers[article.canonical_url] = decision.peers
-        if decision.relation is Relation.DERIVED:
-            state.count("duplicates/derived")
-        elif decision.relation is not Relation.NEW:
-            state.count("duplicates/near")
+    article.story = decision.story
+    article.duplicate_of = decision.duplicate_of
+    article.derived_from = decision.derived_from
+    article.relation = decision.relation.value
+    article.similarity = round(decision.similarity, 3) or None
+    state.peers.pop(article.canonical_url, None)
+    if decision.peers:
+        state.peers[article.canonical_url] = decision.peers
+    if decision.relation is Relation.DERIVED:
+        state.count("duplicates/derived")
+    elif decision.relation is not Relation.NEW:
+        state.count("duplicates/near")
 
 
-def _neighbour(state: CrawlState, near: Near, shingles: NDArray[np.uint32] | None) -> Neighbour:
-    kept = state.storage.article(near.doc_id)
+def _neighbour(near: Near, kept: Article | None, shingles: NDArray[np.uint32] | None) -> Neighbour:
     if kept is None or shingles is None:
         return Neighbour(near=near, story=None)
     # under the address that has the text: it may be the very page that asks
