@@ -170,8 +170,8 @@ class CrawlState:
         lately = storage.count_articles(ArticleFilter(since=utc(self.clock() - KEEP)))
         if lately:
             logger.warning(
-                "The near-duplicate index (%s) is empty, and %d articles of the last 30 days are stored: "
-                "near copies of them will not be recognised. To put it right: scrapy articles reindex",
+                "near-duplicate index empty place=%s articles=%d; near copies of these articles of the last"
+                " 30 days will not be recognised. To put it right: scrapy articles reindex",
                 backends.place_of(index),
                 lately,
             )

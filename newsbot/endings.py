@@ -72,7 +72,7 @@ class Endings:
         try:
             settle(self._state, visit)
         except RecordRefused as error:
-            logger.error("cannot settle url=%s: %s", visit.lease.entry.url, error)
+            logger.error("cannot settle url=%s fault=%s", visit.lease.entry.url, error)
             self._give_up(visit)
         except DataError:
             raise

@@ -99,7 +99,7 @@ class Lessons:
         site.changed = True
         if retired is not None:
             logger.warning(
-                "learning domain=%s pattern=%s given up: its pages are no articles any more",
+                "pattern given up domain=%s pattern=%s; its pages are no articles any more",
                 rule.domain,
                 retired,
             )
@@ -162,7 +162,7 @@ class Lessons:
             if learned is not None and learned != site.kept and mine in (None, site.kept):
                 site.rule, site.kept = learned_from(learned), dict(learned)
         except ValueError as error:
-            logger.warning("learning domain=%s: %s; it is replaced", domain, error)
+            logger.warning("learning damaged domain=%s fault=%s; it is replaced", domain, error)
 
     def _site(self, domain: str) -> _Site:
         site = self._sites.get(domain)
@@ -197,7 +197,7 @@ def kept(storage: Notes, domain: str) -> tuple[Examples, LearnedRule | None]:
             rule = learned_from(notes["rule"])
             examples.learned_at = examples.seen
     except ValueError as error:
-        logger.warning("learning domain=%s: %s; it is learned anew", domain, error)
+        logger.warning("learning damaged domain=%s fault=%s; it is learned anew", domain, error)
     return examples, rule
 
 

@@ -148,10 +148,10 @@ class Outage:
             fault = self._faults[place] = _Fault(str(error), call, began)
             if not for_good:
                 more = "" if self.ending() else "; the crawl waits for it and goes on by itself"
-                logger.error("%s%s", error, more)
+                logger.error("data away fault=%s%s", error, more)
         if for_good and not self._given_up:
             self._given_up = True
-            logger.error("%s", error)
+            logger.error("data away for good fault=%s", error)
             self.give_up()
         fault.text, fault.call, fault.calm_since = str(error), call, None
         pause = min(FIRST_PAUSE * 2.0**self._tries, LONGEST_PAUSE)
@@ -178,7 +178,7 @@ class Outage:
         fault = self._faults.pop(place)
         self._calm_since = self.clock()
         away = self._calm_since - fault.since
-        logger.info("the data are back after %.0f s (%s)", away, place)
+        logger.info("data back place=%s seconds=%.0f", place, away)
 
 
 class Guarded:

@@ -93,7 +93,7 @@ class Refill:
         self._done_until = self._frontier.refill(self._owner, ttl=RIGHT_SECONDS, until=self._until).until
         self._next = self._clock() + self._frontier.keep_within / 4
         if self._anew and self._queued:
-            logger.warning("the queue was empty: filled it from the storage pages=%d", self._queued)
+            logger.warning("queue filled from the storage pages=%d; it was empty", self._queued)
 
     def _queue(self, pages: Sequence[PageRecord]) -> None:
         again: list[Entry] = []

@@ -55,8 +55,8 @@ class Resumption:
         if resumed.emptied:
             self._emptied = True
             logger.error(
-                "the queue came back empty: its server has lost its data (is appendonly on?);"
-                " %d pages in work go on, sources are queued again",
+                "queue came back empty in_work=%d; its server has lost its data (is appendonly on?),"
+                " pages in work go on, sources are queued again",
                 len(held),
             )
 
@@ -98,6 +98,6 @@ def queue_request(state: CrawlState, request: Request) -> bool:
     try:
         new = queue_found(state, found)
     except RecordRefused as error:
-        logger.warning("not queued url=%s: %s", request.url, error)
+        logger.warning("not queued url=%s fault=%s", request.url, error)
         return False
     return new > 0 or request.dont_filter

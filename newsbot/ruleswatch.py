@@ -35,10 +35,10 @@ class RulesWatch:
             rules = load_rules(self._folder)
         except RulesError as error:
             for problem in error.problems:
-                logger.error("rules: %s", problem)
-            logger.error("rules: not taken over (%d problems); the old rules stay", len(error.problems))
+                logger.error("rules wrong fault=%s", problem)
+            logger.error("rules not taken over faults=%d; the old rules stay", len(error.problems))
             return None
-        logger.info("rules: taken over, %d rules", len(rules))
+        logger.info("rules taken over rules=%d", len(rules))
         return rules
 
     def _look(self) -> Signature:

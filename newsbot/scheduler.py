@@ -89,14 +89,14 @@ class FrontierScheduler(BaseScheduler):
         if not self.crawler.settings.get("NEWSBOT_CONTACT"):
             logger.info("%s", ASK_FOR_CONTACT)
         for name in ignored_settings(self.crawler.settings):
-            logger.warning("%s: is not used; see docs/settings.md, REDIS_URL", name)
+            logger.warning("setting not used name=%s; see docs/settings.md, REDIS_URL", name)
         try:
             self.state.open()
             for owner in dead_owners(self.state.frontier.owners()):
                 handed_back = self.state.frontier.release(owner, lost=True)
-                logger.info("took back leases=%d of a worker that died owner=%s", handed_back, owner)
+                logger.info("took back from a dead worker leases=%d owner=%s", handed_back, owner)
         except DataError as error:
-            logger.error("%s", error)
+            logger.error("data unavailable fault=%s", error)
             # Scrapy closes a scraper that it has not opened yet, and logs that fault of its own at length
             logging.getLogger("scrapy.core.engine").addFilter(is_about_us)
             raise CloseSpider("data_unavailable") from error
@@ -158,7 +158,7 @@ class FrontierScheduler(BaseScheduler):
         except DataError:  # the outage has told what is wrong
             held = len({lease.entry.fingerprint for lease in self._leases()})
             again = self.lease_seconds
-            logger.warning("leases=%d could not be handed back: free again in %.0f s", held, again)
+            logger.warning("not handed back leases=%d free_in_seconds=%.0f", held, again)
 
     # --- Scrapy's questions
     def has_pending_requests(self) -> bool:
@@ -250,7 +250,7 @@ class FrontierScheduler(BaseScheduler):
             try:
                 self._ready.append(self._request(lease))
             except ValueError as error:  # no address for Scrapy, or for the rules as they are now
-                logger.warning("set aside url=%s: %s", lease.entry.url, error)
+                logger.warning("set aside url=%s fault=%s", lease.entry.url, error)
                 self.state.count("errors/bad_url")
                 self.resumption.set_aside(lease)
         if self.resumption:

@@ -95,7 +95,7 @@ class SideScheduler(BaseScheduler):
         try:
             self.state.open()
         except DataError as error:
-            logger.error("%s", error)
+            logger.error("data unavailable fault=%s", error)
             logging.getLogger("scrapy.core.engine").addFilter(is_about_us)
             raise CloseSpider("data_unavailable") from error
         self.state.outage.ending = lambda: slot.closing is not None
@@ -184,7 +184,7 @@ class SideScheduler(BaseScheduler):
         except DataError:  # the outage has told it
             return now + max(self.state.outage.wait, 0.1)
         if rest > self.patience:
-            logger.warning("left out pages=%d host=%s: it rests for %.0f s", len(host.waiting), name, rest)
+            logger.warning("left out pages=%d host=%s rests_seconds=%.0f", len(host.waiting), name, rest)
             self.state.count("beside/left_out", len(host.waiting))
             self._waiting -= len(host.waiting)
             host.waiting.clear()

@@ -70,4 +70,4 @@ def _take(memory: SiteMemory, domain: str, told: dict[str, Any] | None) -> None:
     try:
         memory.take(told)
     except ValueError as error:
-        logger.warning("lines of domain=%s: %s; they are learned anew", domain, error)
+        logger.warning("lines damaged domain=%s fault=%s; they are learned anew", domain, error)

@@ -47,7 +47,7 @@ def said(err: str) -> tuple[list[str], list[str]]:
     """Return what a worker's log said of data that went away, and of data that came back."""
     lines = err.splitlines()
     away = [line for line in lines if "the crawl waits for it" in line]
-    return away, [line for line in lines if "the data are back after" in line]
+    return away, [line for line in lines if "data back place=" in line]
 
 
 def check_one_outage(err: str, words: str) -> None:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 
 import datasketch
 import numpy as np
@@ -114,3 +116,13 @@ def test_texts_of_any_script_are_compared(text: str) -> None:
     cut = text[: len(text) * 9 // 10]
     assert signature(text).comparable
     assert similarity(signature(text), signature(cut)) > 0.75
+
+
+def test_commands_start_without_the_parts_of_datasketch_that_nobody_uses() -> None:
+    """They import scipy: half a second of each start. Who imports datasketch afterwards gets all of it."""
+    code = (
+        "import sys, newsbot.dedup.minhash as m; print('scipy' in sys.modules, 'datasketch' in sys.modules);"
+        "import datasketch; print(hasattr(datasketch, 'MinHashLSH'), datasketch.MinHash(4).scheme)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False False\nTrue affine32\n"

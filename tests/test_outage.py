@@ -145,8 +145,8 @@ def test_it_is_told_once_when_it_begins_and_once_when_it_is_over(
     part.write()
     part.write()
     assert messages(caplog) == [
-        "ERROR server: away; the crawl waits for it and goes on by itself",
-        "INFO the data are back after 90 s (server)",
+        "ERROR data away fault=server: away; the crawl waits for it and goes on by itself",
+        "INFO data back place=server seconds=90",
     ]
 
 
@@ -249,7 +249,7 @@ def test_at_the_end_of_a_crawl_what_answers_is_back(
     backend.fault = None
     part.read()
     outage.close()
-    assert messages(caplog)[1:] == ["INFO the data are back after 30 s (server)"]
+    assert messages(caplog)[1:] == ["INFO data back place=server seconds=30"]
 
 
 def test_a_preparation_that_fails_is_a_fault_too(
@@ -291,7 +291,7 @@ def test_a_crawl_that_ends_does_not_say_that_it_waits(
 ) -> None:
     outage.ending = lambda: True
     away(part, backend)
-    assert messages(caplog) == ["ERROR server: away"]
+    assert messages(caplog) == ["ERROR data away fault=server: away"]
 
 
 # --- waiting

@@ -210,7 +210,7 @@ def test_an_empty_redis_is_filled_from_the_storage(site: Site, caplog: pytest.Lo
     site.forget()
     site.frontier.set_politeness(HOST, delay=0, concurrency=50)
     run(site.worker("another"), site)
-    assert "queue was empty" in caplog.text
+    assert "queue filled from the storage pages=" in caplog.text
     assert names(site.lease()) == {"new", "leased"}
     known = site.frontier.known([key_of("done"), key_of("due later")])
     assert [one.last_fetched for one in known.values()] == [fetched, fetched]

@@ -41,6 +41,6 @@ def test_a_file_that_cannot_be_written_is_one_line(make_desk, tmp_path, caplog):
     desk = make_desk(settings={"NEWSBOT_STATS_FILE": str(tmp_path / "none" / "stats.json")})
     extension = StatsFile.from_crawler(desk.crawler)
     close(desk)
-    assert "none/stats.json: cannot be written (No such file or directory)" in caplog.text
+    assert "none/stats.json fault=No such file or directory" in caplog.text
     assert len(caplog.records) == 1
     assert not extension.path.exists()

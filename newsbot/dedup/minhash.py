@@ -1,4 +1,4 @@
-"""MinHash signatures of texts, as datasketch makes them; nothing else of newsbot imports it.
+"""MinHash signatures of texts, as datasketch makes them.
 
 A text is the set of its runs of three words (shingles). Its signature holds, for each of 128
 permutations of the hashed shingles, the smallest value: two texts agree in a share of the places that
@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from zlib import crc32
 
 import numpy as np
-from datasketch import MinHash
 from numpy.typing import NDArray
 
 from newsbot import words
 from newsbot.dedup.passages import lowest_runs
+from newsbot.dedup.permutations import affine32
 
 PERMUTATIONS = 128
 SEED = 1
@@ -34,10 +34,7 @@ minwise hashing, 2010); chance agreement is 1 in 16 and is taken out of the esti
 _CHUNK = 4096  # shingles permuted at once: 2 MB, which stays in the processor's cache
 _MULTIPLIERS = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9], dtype=np.uint64)
 _UPPER_HALF = np.uint64(32)
-_FACTORS, _OFFSETS = (
-    row[:, np.newaxis]
-    for row in MinHash(num_perm=PERMUTATIONS, seed=SEED, scheme="affine32").permutations.copy()
-)
+_FACTORS, _OFFSETS = (row[:, np.newaxis] for row in affine32(PERMUTATIONS, SEED))
 _NOTHING = np.uint32(0xFFFFFFFF)
 """The values of an empty set."""
 _MIX = tuple(map(np.uint32, (16, 0x85EBCA6B, 13, 0xC2B2AE35, 16)))

@@ -79,7 +79,7 @@ class Alerts:
             deliveries = self._watch.look()
             if deliveries:
                 for fault in await asyncio.to_thread(tell, deliveries):
-                    logger.error("%s", fault)
+                    logger.error("alert not told fault=%s", fault)
                 self._watch.note(deliveries)
         except DataError:  # the outage has told it; the next round looks again
             return

@@ -52,7 +52,7 @@ class Pauses:
         with suppress(DataError):  # the outage has told it
             now = frozenset(paused(state.notes))
             for domain in sorted(now - state.paused):
-                logger.info("paused site=%s: nothing of it is fetched until somebody lets it go on", domain)
+                logger.info("paused site=%s; nothing of it is fetched until somebody lets it go on", domain)
             for domain in sorted(state.paused - now):
                 logger.info("goes on site=%s", domain)
             state.paused = now

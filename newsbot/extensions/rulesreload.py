@@ -70,7 +70,7 @@ class RulesReload:
                     queue_found(state, found)
             self._new = None
         except ArgumentError as error:
-            logger.error("rules: not taken over: %s; the old rules stay", error)
+            logger.error("rules not taken over fault=%s; the old rules stay", error)
             self._new = None
         except DataError:
             state.rules = old  # the data are away: all of it again when they are back

@@ -50,7 +50,7 @@ class Samples:
             (self.folder / f"{self._number}.html").write_bytes(response.body)
             (self.folder / f"{self._number}.json").write_text(json.dumps({**meta, "item": item.as_row()}))
         except OSError as error:
-            logger.error("NEWSBOT_SAMPLES=%s: cannot be written (%s)", self.folder, error.strerror)
+            logger.error("samples cannot be written NEWSBOT_SAMPLES=%s fault=%s", self.folder, error.strerror)
 
     def spider_closed(self, spider: Spider) -> None:
         """Tell what the sites' robots.txt asked for."""
@@ -59,4 +59,4 @@ class Samples:
             self.folder.mkdir(parents=True, exist_ok=True)
             (self.folder / "crawl.json").write_text(json.dumps({"crawl_delays": delays}))
         except OSError as error:
-            logger.error("NEWSBOT_SAMPLES=%s: cannot be written (%s)", self.folder, error.strerror)
+            logger.error("samples cannot be written NEWSBOT_SAMPLES=%s fault=%s", self.folder, error.strerror)

@@ -37,4 +37,4 @@ class StatsFile:
         try:
             self.path.write_text(json.dumps(stats, default=str, indent=1, sort_keys=True), encoding="utf8")
         except OSError as error:
-            logger.error("NEWSBOT_STATS_FILE=%s: cannot be written (%s)", self.path, error.strerror)
+            logger.error("stats cannot be written NEWSBOT_STATS_FILE=%s fault=%s", self.path, error.strerror)

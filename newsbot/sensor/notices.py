@@ -113,9 +113,11 @@ class Notifier:
             error.close()
             if error.code in (429, 500, 502, 503, 504):
                 return False
-            logger.warning("newsbot refused a notice: HTTP %d", error.code)  # sending it again would not help
+            logger.warning(
+                "newsbot refused a notice status=%d", error.code
+            )  # sending it again would not help
         except (OSError, ValueError) as error:
-            logger.warning("newsbot cannot be told of changes: %s", error)
+            logger.warning("newsbot cannot be told of changes fault=%s", error)
             return False
         return True
 

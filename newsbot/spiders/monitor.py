@@ -248,7 +248,7 @@ class MonitorSpider(sidecrawl.SideSpider):
                 report = site_report(self.storage, domain)
                 keep_report(cast("Notes", self.storage), report, run)
             except DataError as error:
-                logger.error("monitor: no report site=%s: %s", domain, error)
+                logger.error("monitor has no report site=%s fault=%s", domain, error)
                 continue
             reports.append(report)
             said = " ".join(f"{name}={amount}" for name, amount in sorted(counted.items()))
@@ -261,7 +261,7 @@ class MonitorSpider(sidecrawl.SideSpider):
             try:
                 write_reports(self.asked.report, reports, self.state.clock())
             except OSError as error:
-                logger.error("monitor: report=%s cannot be written: %s", self.asked.report, error.strerror)
+                logger.error("monitor cannot write report=%s fault=%s", self.asked.report, error.strerror)
 
 
 def _answer(response: Response, fault: str | None) -> Answer:

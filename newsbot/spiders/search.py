@@ -101,7 +101,7 @@ class SearchSpider(Spider):
         found, whole = self.search.finder.find(text)
         if not whole:
             self.state.count("search/cut_short")
-            logger.warning("search: expressions took too long, the end was not searched url=%s", response.url)
+            logger.warning("search cut short url=%s; the expressions took too long", response.url)
         await self._keep(response, rule, found)
         if tree is not None and self.search.follow == "links":
             for request in self._links(tree, response, rule):

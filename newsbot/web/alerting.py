@@ -39,7 +39,7 @@ def alert_rounds(
         deliveries = await data.call(watch.look)
         if deliveries:
             for fault in await asyncio.to_thread(tell, deliveries):
-                logger.error("%s", fault)
+                logger.error("alert not told fault=%s", fault)
             await data.call(watch.note, deliveries)
 
     return options.every, look

@@ -87,7 +87,7 @@ class Memo(Generic[_Value]):
             value = await self._readers.call(self._work, seconds=PATIENCE)
         except DataError as error:
             if str(error) != str(self._fault):  # once an outage
-                logger.error("%s", error)
+                logger.error("data away fault=%s", error)
             self._fault = error
         else:
             self._known, self._fault = Known(value, at), None

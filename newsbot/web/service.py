@@ -149,7 +149,7 @@ async def _readable_faults(
     try:
         return await handler(request)
     except DataError as error:
-        logger.error("%s", error)
+        logger.error("data away fault=%s", error)
         return web.Response(status=503, text="the data are away", headers={"Retry-After": "30"})
 
 
@@ -168,7 +168,7 @@ async def _repeat(seconds: float, work: Callable[[], Awaitable[None]]) -> None:
             said = ""
         except DataError as error:
             if str(error) != said:  # once an outage
-                logger.error("%s", error)
+                logger.error("data away fault=%s", error)
             said = str(error)
         await asyncio.sleep(seconds * (0.9 + 0.2 * _SPREAD.random()))
 

@@ -61,7 +61,7 @@ class Subscriber:
         current = self._subscriptions.by_token(subscription.token)
         if fault and current is not None:
             self._subscriptions.put(was_asked(subscription, self._clock(), fault))
-            logger.warning("hub does not take a subscription hub=%s: %s", subscription.hub, fault)
+            logger.warning("hub does not take a subscription hub=%s fault=%s", subscription.hub, fault)
         await self._data.call(self._keep, subscription)
 
     async def _fault_of_asking(self, subscription: Subscription) -> str:

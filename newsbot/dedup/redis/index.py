@@ -161,8 +161,9 @@ class RedisIndex:
             gone = thrown_away(self._client)
         if gone:
             logger.warning(
-                "%s: has thrown %d keys away when its memory was full; near copies may not be recognised:"
-                " set maxmemory-policy noeviction, then run: scrapy articles reindex --anew",
+                "near-duplicate index has lost keys place=%s evicted=%d; its memory was full, near copies"
+                " may not be recognised: set maxmemory-policy noeviction, and then run:"
+                " scrapy articles reindex --anew",
                 self._place,
                 gone,
             )
@@ -179,7 +180,8 @@ class RedisIndex:
         ]
         if small:
             logger.warning(
-                "%s: %s: the near-duplicate index takes several times its memory; set it in redis.conf",
+                "near-duplicate index not compact place=%s fault=%s; it takes several times its memory:"
+                " set it in redis.conf",
                 self._place,
                 " and ".join(small),
             )

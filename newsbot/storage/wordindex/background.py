@@ -66,6 +66,6 @@ class Background:
                 since = since or time.monotonic()
                 passes = isinstance(error, DataUnavailable) and time.monotonic() - since < _QUIET
                 if str(error) != said and not passes:
-                    logger.warning("search index: %s; trying again", error)
+                    logger.warning("search index waits fault=%s; trying again", error)
                     said = str(error)
                 self._stop.wait(_AFTER_FAULT)

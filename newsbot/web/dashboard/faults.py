@@ -42,7 +42,7 @@ def in_our_words(board: Dashboard) -> Middleware:
         except DataError:
             raise  # data that are away: what is outside of us says so
         except UserError as error:  # such as a rule file that somebody is just writing
-            logger.error("%s", error)
+            logger.error("data away fault=%s", error)
             return board.refusal(request, 503, "Not now", "This cannot be answered now; the log says why.")
         except Exception as error:  # noqa: BLE001  (the last door: it ends one request, not the process)
             _note(request, error)
