@@ -10,7 +10,7 @@ from typing import cast
 from newsbot.clock import utc
 from newsbot.figures import share
 from newsbot.frontier.watching import Watched
-from newsbot.push.notifiers import notifiers
+from newsbot.push.notifiers import Notifier, notifiers
 from newsbot.storage.activity import HOUR, Arrival, Hour
 from newsbot.web.readers import Data
 
@@ -128,11 +128,14 @@ def overview(data: Data) -> Overview:
         days=periods(hours, now, 24 * HOUR, DAYS),
         latency=latency(data.activity.arrivals(ARRIVALS), data.activity.watched_since()),
         queue=queue(data, now),
-        notifiers=[
-            NotifierRow(**{**asdict(one), "last": utc(one.last)})
-            for one in notifiers(data.notes, now)[:MAX_NOTIFIERS]
-        ],
+        notifiers=[_row(one) for one in notifiers(data.notes, now)[:MAX_NOTIFIERS]],
     )
+
+
+def _row(one: Notifier) -> NotifierRow:
+    """Weights fade from second to second: hundredths say all."""
+    rounded = {name: round(value, 2) for name, value in asdict(one).items() if isinstance(value, float)}
+    return NotifierRow(**{**asdict(one), **rounded, "last": utc(one.last)})
 
 
 def queue(data: Data, now: float) -> Queue:
