@@ -5,9 +5,12 @@ Two workers, Redis, MongoDB and ``scrapy serve`` run as processes of their own o
 started again. One worker is never killed: its memory is what counts. Afterwards the web stops growing, the
 crawl gets time to finish, and all that was published is compared with what is stored.
 
-    python -m benchmarks.soak [--minutes 60] [--rate 3] [--json]
+    python -m benchmarks.soak [--minutes 60] [--rate 3] [--logs FOLDER] [--json]
 
-Exits with 1 when an article was lost or is stored twice, or when memory grew by 5 % after the first third.
+Exits with 1 when an article was lost or is stored twice, when the memory of the worker that is never killed
+grew by 5 % between the first third and the end, or when a process ended by itself. Each life of each process
+has a log of its own in a folder that stays (``--logs``); what ended by itself is told with its exit code and
+its last lines.
 """
 
 from __future__ import annotations
@@ -35,6 +38,7 @@ from pymongo import MongoClient
 
 from benchmarks.crews import ROOT
 from benchmarks.servers import own_mongo
+from benchmarks.soaklives import Life, course, growth, own_megabytes
 from benchmarks.soakweb import GrowingWeb, write_rules
 from newsbot.demo.loopback import LoopbackServer
 from newsbot.storage.mongo import MongoStorage
@@ -64,45 +68,39 @@ class Soak:
     redis: RedisServer
     mongo: MongoServer
     environment: dict[str, str]
+    logs: Path
     port: int = field(default_factory=free_port)
-    processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
-    memory: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
-    """Of each process, (time, MB that it alone has), since its last start."""
+    lives: list[Life] = field(default_factory=list)
     events: Counter[str] = field(default_factory=Counter)
     answers: Counter[str] = field(default_factory=Counter)
-    ends: list[str] = field(default_factory=list)
-    """What ended by itself, and its last word."""
 
     def start(self, name: str) -> None:
-        """Start a worker or ``scrapy serve``."""
+        """Start a worker or ``scrapy serve``; it replaces the one before."""
         own = (
             ["serve", "--port", str(self.port)]
             if name == "serve"
             else ["crawl", "news", "-a", "mode=continuous"]
         )
-        with self.log(name).open("ab") as log:
-            self.processes[name] = subprocess.Popen(
-                [sys.executable, "-m", "scrapy", *own, "-L", "WARNING", "-s", "NEWSBOT_PROGRESS=0"],
-                cwd=ROOT, env=self.environment, stdout=log, stderr=log,
-            )  # fmt: skip
-        self.memory[name] = []
+        number = 1 + sum(one.name == name for one in self.lives)
+        path = self.logs / f"{name.replace(' ', '-')}-{number}.log"
+        command = [sys.executable, "-X", "faulthandler", "-m", "scrapy", *own]
+        command += ["-L", "INFO", "-s", "NEWSBOT_PROGRESS=0"]  # the reason of an end is told at that level
+        with path.open("ab") as log:
+            process = subprocess.Popen(command, cwd=ROOT, env=self.environment, stdout=log, stderr=log)
+        self.lives.append(Life(name, number, process, path, time.monotonic()))
 
-    def log(self, name: str) -> Path:
-        """Return where a process writes its log."""
-        return self.folder / f"{name.replace(' ', '-')}.log"
+    def running(self) -> list[Life]:
+        """Return the lives that have not ended as far as is known."""
+        return [one for one in self.lives if one.ended is None]
 
     def look(self) -> None:
         """Note how much memory each process has, and whether ``scrapy serve`` answers."""
         now = time.monotonic()
-        for name, process in self.processes.items():
-            self.memory[name].append((now, own_megabytes(process.pid)))
-            if process.poll() is not None:  # nothing that we did: it counts as a fault
-                self.events[f"{name} ended by itself"] += 1
-                lines = self.log(name).read_text(errors="replace").splitlines()
-                self.ends.append(
-                    f"{name}: exit code {process.returncode}, {lines[-1] if lines else 'no word'}"
-                )
-                self.start(name)
+        for life in self.running():
+            if not life.look(now):  # nothing that we did: it counts as a fault
+                self.events[f"{life.name} ended by itself"] += 1
+                print(life.end(), file=sys.stderr, flush=True)
+                self.start(life.name)
         try:
             with _open(f"http://127.0.0.1:{self.port}/healthz", timeout=5) as answer:
                 self.answers[str(answer.status)] += 1
@@ -118,34 +116,23 @@ class Soak:
             time.sleep(AWAY)
             server.start()
             return
-        self.processes[what].kill()
-        self.processes[what].wait()
+        for life in self.running():
+            if life.name == what:
+                life.kill()
         time.sleep(AWAY)
         self.start(what)
 
     def stop(self) -> None:
         """End all gently, then at once."""
-        for process in self.processes.values():
-            process.send_signal(signal.SIGINT)
-        for process in self.processes.values():
-            try:
-                process.wait(60)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
-
-
-def own_megabytes(pid: int) -> float:
-    """Return the memory that is a process's alone, in MB (proc(5), smaps_rollup); 0 when it has ended."""
-    try:
-        lines = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii").splitlines()
-    except (FileNotFoundError, ProcessLookupError):
-        return 0.0
-    return sum(int(line.split()[1]) for line in lines if line.startswith("Private_")) / 1024
+        lives = [life for life in self.lives if life.process.poll() is None]
+        for life in lives:
+            life.process.send_signal(signal.SIGINT)
+        for life in lives:
+            life.stop(60)
 
 
 @contextmanager
-def running() -> Iterator[Soak]:
+def running(logs: Path) -> Iterator[Soak]:
     """Start everything; end it, and remove its data, afterwards."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="newsbot-soak-")))
@@ -164,7 +151,7 @@ def running() -> Iterator[Soak]:
             "NEWSBOT_POLL_BUDGET": "1200",
             "NEWSBOT_CONTACT": "soak@newsbot.example",
         }
-        soak = Soak(folder, web, keeper, mongo, {**os.environ, **site.environment, **own})
+        soak = Soak(folder, web, keeper, mongo, {**os.environ, **site.environment, **own}, logs)
         try:
             for name in (VETERAN, "worker", "serve"):
                 soak.start(name)
@@ -173,9 +160,9 @@ def running() -> Iterator[Soak]:
             soak.stop()
 
 
-def measure(minutes: float, rate: float) -> dict[str, Any]:
+def measure(minutes: float, rate: float, logs: Path) -> dict[str, Any]:
     """Run; return what came of it."""
-    with running() as soak:
+    with running(logs) as soak:
         begin = time.monotonic()
         end = begin + minutes * 60
         _grow(soak, end, rate)
@@ -228,7 +215,8 @@ def _row(soak: Soak, begin: float, end: float, finished: float) -> dict[str, Any
         for article in stored
         if article.fetched_at and article.canonical_url in by_url
     )
-    logs = {path.name: path.read_text(errors="replace") for path in soak.folder.glob("*.log")}
+    lives = {f"{life.name} {life.number}": life for life in soak.lives}
+    grown = {name: growth(life, begin, end) for name, life in lives.items()}
     return {
         "minutes": (end - begin) / 60,
         "published": len(soak.web.published),
@@ -242,27 +230,30 @@ def _row(soak: Soak, begin: float, end: float, finished: float) -> dict[str, Any
         "finished after, s": finished,
         "faults of pages": dict(soak.web.faults),
         "events": dict(soak.events),
-        "ended by itself": soak.ends,
+        "ended by itself": [life.end() for life in soak.lives if life.by_itself],
         "/healthz": dict(soak.answers),
-        "tracebacks": {name: text.count("Traceback (most recent") for name, text in logs.items()},
-        "memory": {name: growth(values, begin, end) for name, values in soak.memory.items()},
+        "tracebacks": _counted(soak, "Traceback (most recent"),
+        "errors in logs": _counted(soak, "] ERROR"),
+        "logs": str(soak.logs),
+        "memory": {name: told for name, told in grown.items() if told},
+        "MB in each twelfth": {name: course(lives[name], begin, end) for name, told in grown.items() if told},
+        "largest, MB": _largest(soak),
         "data": _data(soak),
     }
 
 
-def growth(values: list[tuple[float, float]], begin: float, end: float) -> dict[str, float]:
-    """Compare the middle third of the time with the last one: medians in MB, and their ratio.
+def _counted(soak: Soak, words: str) -> dict[str, int]:
+    """In which logs the words stand, and how often."""
+    texts = {life.log.name: life.log.read_text(errors="replace") for life in soak.lives}
+    return {name: text.count(words) for name, text in texts.items() if words in text}
 
-    A process that was started later is compared over its own time, its first third left out.
-    """
-    since = max(begin, values[0][0]) if values else begin
-    third = (end - since) / 3
-    middle = [size for moment, size in values if since + third <= moment < since + 2 * third and size]
-    last = [size for moment, size in values if since + 2 * third <= moment <= end and size]
-    if not middle or not last:
-        return {}
-    before, after = statistics.median(middle), statistics.median(last)
-    return {"middle third, MB": before, "last third, MB": after, "growth": after / before}
+
+def _largest(soak: Soak) -> dict[str, float]:
+    """The most memory that any life of each name had, in MB."""
+    found: dict[str, float] = {}
+    for life in soak.lives:
+        found[life.name] = max([found.get(life.name, 0.0), *(size for _, size in life.memory)])
+    return found
 
 
 def _data(soak: Soak) -> dict[str, float]:
@@ -277,25 +268,26 @@ def _data(soak: Soak) -> dict[str, float]:
 
 
 def good(row: dict[str, Any]) -> bool:
-    """Nothing lost, nothing twice, and the memory of the worker that was never killed is flat."""
-    grown = [value["growth"] for name, value in row["memory"].items() if name == VETERAN and value]
-    return not row["lost"] and not row["twice"] and all(one < MEMORY_LIMIT for one in grown)
+    """Nothing lost, nothing twice, nothing ended by itself, and the memory of the oldest worker is flat."""
+    grown = [told["growth"] for name, told in row["memory"].items() if name.startswith(VETERAN)]
+    ok = not (row["lost"] or row["twice"] or row["ended by itself"])
+    return ok and all(one < MEMORY_LIMIT for one in grown)
 
 
 def _print(row: dict[str, Any]) -> None:
     for name, value in row.items():
         if name == "memory":
             for process, sizes in value.items():
-                told = ", ".join(f"{what} {size:.2f}" for what, size in sizes.items()) or "started too late"
+                told = ", ".join(f"{what} {size:.3f}" for what, size in sizes.items())
                 print(f"{'memory of ' + process:32}{told}")
         elif isinstance(value, dict):
             told = ", ".join(
                 f"{what} {one:.1f}" if isinstance(one, float) else f"{what} {one}"
                 for what, one in value.items()
             )
-            print(f"{name:32}{told}")
+            print(f"{name:32}{told or 'none'}")
         elif isinstance(value, list):
-            print(f"{name:32}{len(value)} {' '.join(value[:10])}")
+            print(f"{name:32}{len(value)}", *value[:10], sep="\n  " if value else "")
         else:
             print(f"{name:32}{value:.1f}" if isinstance(value, float) else f"{name:32}{value}")
 
@@ -307,9 +299,12 @@ def main() -> None:
     )
     parser.add_argument("--minutes", type=float, default=60.0)
     parser.add_argument("--rate", type=float, default=3.0, help="articles published a second")
+    parser.add_argument("--logs", type=Path, help="folder for the logs (else a new one, which is named)")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    row = measure(options.minutes, options.rate)
+    logs = options.logs or Path(tempfile.mkdtemp(prefix="newsbot-soak-logs-"))
+    logs.mkdir(parents=True, exist_ok=True)
+    row = measure(options.minutes, options.rate, logs)
     if options.json:
         print(json.dumps([row]))
     else:
