@@ -27,6 +27,7 @@ from newsbot.errors import ArgumentError, DataError
 from newsbot.frontier.base import Frontier, LeanFrontier
 from newsbot.headlines import Headlines
 from newsbot.items import Article
+from newsbot.latecomers import Latecomers
 from newsbot.lessons import Lessons
 from newsbot.outage import Guarded, Outage
 from newsbot.owners import owner_name
@@ -99,8 +100,8 @@ class CrawlState:
         self.site_health = SiteHealth()
         self.ranked = settings.getbool("NEWSBOT_RANKING")
         """False: links are followed whatever they are likely to be, for comparison."""
-        self.tombstones = Tombstones(self.clock)
-        """What somebody had taken out, and is not to be collected again."""
+        self.tombstones, self.latecomers = Tombstones(self.clock), Latecomers()
+        """What somebody had taken out, and is not to be collected again; what was stored at that moment."""
         self.site_rights = SiteRights()
         """What robots.txt and tdmrep.json of each site say of AI."""
         self.lessons = Lessons(settings.getfloat("NEWSBOT_EXPLORE"))
@@ -208,7 +209,7 @@ class CrawlState:
 
     def close(self) -> None:
         """Close the backends; a dry run's data go away."""
-        for work in self.before_close:
+        for work in (self.take_out_latecomers, *self.before_close):
             with suppress(DataError):  # the outage has told it
                 work()
         self.frontier.close()
@@ -251,6 +252,13 @@ class CrawlState:
         """True for a URL (its fingerprint, its host) that somebody had taken out."""
         self.tombstones.refresh(self.notes)
         return self.tombstones.covers(key, host)
+
+    def take_out_latecomers(self) -> None:
+        """Delete what was stored while it was taken out. Raises :class:`newsbot.errors.DataError`."""
+        self.tombstones.read(self.notes)
+        gone = self.latecomers.take_out(self.tombstones.covers, self.storage, self.index, self.clock())
+        if gone:
+            self.count("removed_again", gone)
 
     # --- scope
     def take_rules(self, rules: RuleSet) -> None:
@@ -328,10 +336,11 @@ class CrawlState:
 
     def write_books(self) -> None:
         """Bring what is kept of each site, and the size of the queue, up to date."""
-        self.books.write(self.storage, self.stats.get_stats(), self.clock())
-        self.lessons.write()
-        self.memories.write()
-        self.site_health.write(self.notes)
+        out = self.tombstones.covers_site
+        self.books.write(self.storage, self.stats.get_stats(), self.clock(), out)
+        self.lessons.write(out)
+        self.memories.write(out)
+        self.site_health.write(self.notes, out)
         if self.outage.count:
             self.stats.set_value("newsbot/outages", self.outage.count)
         counts = self.frontier.counts()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -124,12 +124,15 @@ class Lessons:
         site.explored += 1
         return True
 
-    def write(self) -> None:
-        """Keep what has come. Raises :class:`newsbot.errors.DataError`; the rest is written next time."""
+    def write(self, is_out: Callable[[str], bool] = lambda _: False) -> None:
+        """Keep what has come, but of sites that ``is_out`` names: they were taken out.
+
+        Raises :class:`newsbot.errors.DataError`; the rest is written next time.
+        """
         if self.storage is None:
             return
         for domain, site in self._sites.items():
-            if site.changed and self._write(self.storage, domain, site):
+            if site.changed and not is_out(domain) and self._write(self.storage, domain, site):
                 site.changed = False
 
     def _write(self, storage: Notes, domain: str, site: _Site) -> bool:

@@ -10,13 +10,18 @@ from typing import TypeVar, cast
 
 from newsbot.clock import Clock, system_clock
 from newsbot.dedup.index import NearIndex
-from newsbot.dedup.minhash import signature
+from newsbot.guessing import NOTE_KIND as GUESSES
+from newsbot.latecomers import forget_texts
+from newsbot.lessons import NOTE_KIND as LESSONS
 from newsbot.monitoring.keeping import forget_lists, forget_report, monitored
 from newsbot.rules import RuleSet
+from newsbot.sitehealth import NOTE_KIND as HEALTH
+from newsbot.sitelines import NOTE_KIND as LINES
 from newsbot.storage.base import ArticleFilter, Storage
 from newsbot.storage.checks import PageChecks
 from newsbot.storage.notes import Notes
 from newsbot.storage.removal import AT_ONCE, Removal
+from newsbot.storage.results import SearchResults
 from newsbot.tombstones import bury, within
 from newsbot.urls import canonicalize, fingerprint, host_key
 
@@ -38,6 +43,8 @@ class Found:
     pages: list[bytes] = field(default_factory=list)
     """Keys of those that have a page record."""
     sources: list[str] = field(default_factory=list)
+    sites: list[str] = field(default_factory=list)
+    """Those of which nothing is to stay."""
 
     @property
     def counts(self) -> dict[str, int]:
@@ -78,6 +85,7 @@ def find_domain(domain: str, storage: Storage) -> Found:
 
     sites = {domain, *storage.sites(), *(record.source for record in storage.sources())}
     related = [site for site in sites if within(site, only) or within(domain, frozenset((site,)))]
+    found.sites = sorted(site for site in related if within(site, only))
     for site in sorted(related):
         for article in storage.iter_articles(ArticleFilter(source=site)):
             if belongs(article.canonical_url, site):
@@ -101,18 +109,36 @@ def remove(
     bury(cast("Notes", storage), urls=found.addresses, domain=found.domain, at=at, reason=reason)
     taker = cast("Removal", storage)
     for some in _batches(found.articles):
-        for (
-            url
-        ) in some:  # a text that is not comparable takes the place of the one under this id, and is not kept
-            index.check_and_insert(url, "", signature(""), at)
+        forget_texts(index, some, at)
         taker.remove_articles(some)
-    for keys in _batches(found.pages):
+    for keys in _batches(dict.fromkeys([*found.pages, *map(fingerprint, found.addresses)])):
         taker.remove_pages(keys)
     for urls in _batches(found.sources):
         taker.remove_sources(urls)
+    for site in found.sites:
+        taker.forget_site(site)
+        _forget_lessons(cast("Notes", storage), site)
     if found.domain is not None:
-        taker.forget_site(found.domain)
+        _forget_results(found.domain, storage)
     _forget_checks(found, storage)
+
+
+def _forget_lessons(notes: Notes, site: str) -> None:
+    """Delete what crawls have learned of a site: addresses, lines, how its pages were lately."""
+    for kind in (LESSONS + site, LINES + site, GUESSES + site):
+        for key in notes.notes(kind):
+            notes.forget_note(kind, key)
+    notes.forget_note(HEALTH, site)
+
+
+def _forget_results(domain: str, storage: Storage) -> None:
+    """Delete what searches found on pages of a domain, also on those that have no record."""
+    searched, only = cast("SearchResults", storage), frozenset((domain,))
+    for search in searched.searches():
+        urls = (one.url for one in searched.results(search.search))
+        keys = (fingerprint(url) for url in urls if within(host_key(url), only))
+        for some in _batches(keys):
+            cast("Removal", storage).remove_pages(some)
 
 
 def _forget_checks(found: Found, storage: Storage) -> None:

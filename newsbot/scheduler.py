@@ -277,6 +277,8 @@ class FrontierScheduler(BaseScheduler):
         with suppress(DataError):
             self.state.frontier.extend(self.state.owner, self.lease_seconds)
         with suppress(DataError):
+            self.state.take_out_latecomers()
+        with suppress(DataError):
             self.state.write_books()
 
     def _leases(self) -> Iterator[Lease]:

@@ -88,8 +88,9 @@ def _ends_without_a_record(state: CrawlState, visit: Visit) -> bool:
         state.frontier.nack(visit.lease, delay=0.0, counted=False)
         state.count("frontier/given_back")
         return True
-    if visit.outcome.error == REMOVED:
-        state.frontier.ack(visit.lease, next_due=None)
+    entry = visit.lease.entry
+    if visit.outcome.error == REMOVED or state.is_removed(entry.fingerprint, entry.host):
+        state.frontier.ack(visit.lease, next_due=None)  # also where it was taken out while it was fetched
         return True
     return False
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -21,12 +21,20 @@ class SiteBooks:
     _in_hours: dict[str, Any] = field(default_factory=dict)
     """What was added to the hours of sites."""
 
-    def write(self, storage: Storage, stats: Mapping[str, Any], now: float) -> None:
-        """Add to storage; ``now`` in POSIX seconds.
+    def write(
+        self,
+        storage: Storage,
+        stats: Mapping[str, Any],
+        now: float,
+        is_out: Callable[[str], bool] = lambda _: False,
+    ) -> None:
+        """Add to storage; ``now`` in POSIX seconds. Sites that ``is_out`` names were taken out.
 
         Raises :class:`newsbot.errors.DataError`; the rest is then written next time.
         """
         for domain, counters in site_counters(stats, self._written).items():
+            if is_out(domain):
+                continue
             cause, at = self.last_error.get(domain, (None, None))
             storage.count_site(
                 SiteRecord(
@@ -42,7 +50,11 @@ class SiteBooks:
             for what in counters:
                 name = f"newsbot/site/{domain}/{what}"
                 self._written[name] = stats[name]
-        grown = site_counters(stats, self._in_hours)
+        grown = {
+            domain: counters
+            for domain, counters in site_counters(stats, self._in_hours).items()
+            if not is_out(domain)
+        }
         if grown:
             cast("Activity", storage).add_activity(now, grown)
             for domain, counters in grown.items():

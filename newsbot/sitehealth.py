@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -107,11 +107,13 @@ class SiteHealth:
             self._sites[domain].saw(reason)
             self._new.setdefault(domain, []).append(reason)
 
-    def write(self, storage: Notes) -> None:
-        """Add what has come to what all workers saw. Raises :class:`newsbot.errors.DataError`.
+    def write(self, storage: Notes, is_out: Callable[[str], bool] = lambda _: False) -> None:
+        """Add what has come to what all workers saw, but of sites that ``is_out`` names: they were taken out.
 
-        What could not be written is written next time.
+        Raises :class:`newsbot.errors.DataError`; what could not be written is written next time.
         """
+        for domain in [one for one in self._new if is_out(one)]:
+            del self._new[domain]
         if not self._new:
             return
         for _ in range(TRIES):

@@ -8,6 +8,7 @@ in this worker's memory.
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from typing import Any
 
 from newsbot.errors import DataError
@@ -44,12 +45,15 @@ class SiteLines:
         _take(memory, domain, told)
         return memory
 
-    def write(self) -> None:
-        """Keep what has come. Raises :class:`newsbot.errors.DataError`; the rest is written next time."""
+    def write(self, is_out: Callable[[str], bool] = lambda _: False) -> None:
+        """Keep what has come, but of sites that ``is_out`` names: they were taken out.
+
+        Raises :class:`newsbot.errors.DataError`; the rest is written next time.
+        """
         if self.storage is None:
             return
         for domain, memory in self._memories.items():
-            if memory.changed and _write(self.storage, domain, memory):
+            if memory.changed and not is_out(domain) and _write(self.storage, domain, memory):
                 memory.changed = False
 
 

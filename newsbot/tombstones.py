@@ -46,6 +46,10 @@ class Tombstones:
             except DataError:  # the outage tells it
                 return
 
+    def covers_site(self, domain: str) -> bool:
+        """Return True for a site of which nothing is to be kept."""
+        return bool(self._domains) and within(domain, self._domains)
+
     def covers(self, key: bytes, host: str) -> bool:
         """Return True for a URL, given by its fingerprint and host, that is to stay out."""
         if not self._urls and not self._domains:

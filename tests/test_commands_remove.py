@@ -13,8 +13,9 @@ from newsbot.dedup.sqlite import SqliteIndex
 from newsbot.items import Kind, PageRecord
 from newsbot.monitoring.keeping import keep_report, kept_report
 from newsbot.monitoring.report import site_report
-from newsbot.storage.base import SourceRecord
+from newsbot.storage.base import SiteRecord, SourceRecord
 from newsbot.storage.checks import PageCheck
+from newsbot.storage.results import Position, SearchResult
 from newsbot.tombstones import Tombstones, within
 from newsbot.urls import fingerprint
 from tests.commandline import Place, article
@@ -181,6 +182,45 @@ def test_a_crawl_collects_none_of_it_again(site, world):
     assert gone.code == 0, gone.err
     assert world.urls() == []
     assert gone.stat("fetched/feed") == 0
+
+
+def test_what_searches_found_goes_also_without_a_page_record(place):
+    """A search follows links to pages that the crawl does not know."""
+    found = [STORY, "https://example.org/no/record", "https://blog.example.org/none", "https://example.net/y"]
+    with place.storage() as storage:
+        for search in ("one", "two"):
+            storage.save_results([result(search, url) for url in found])
+
+    def kept() -> list[str]:
+        with place.storage() as storage:
+            return sorted(one.url for name in ("one", "two") for one in storage.results(name))
+
+    assert place.run("remove", found[1], "--yes").code == 0
+    assert kept() == sorted([found[0], *found[2:]] * 2)
+    assert place.run("remove", "example.org", "--yes").code == 0
+    assert kept() == ["https://example.net/y"] * 2
+
+
+def result(search: str, url: str) -> SearchResult:
+    place = Position(start=0, end=7, line=1, found="harbour")
+    return SearchResult(
+        search=search, text="harbour", url=url, source="example.org", looked_at=1.0, positions=[place], hits=1
+    )
+
+
+def test_what_was_learned_of_a_domain_and_those_below_goes(place):
+    with place.storage() as storage:
+        for site in ("example.org", "blog.example.org", "example.net"):
+            storage.count_site(SiteRecord(source=site, counters={"pages": 3.0}))
+            for kind in ("addresses:", "lines:", "usual_places:"):
+                storage.save_note(kind + site, "key", {"x": 1})
+            storage.save_note("health", site, {"x": 1})
+    assert place.run("remove", "example.org", "--yes").code == 0
+    with place.storage() as storage:
+        assert set(storage.sites()) == set(storage.notes("health")) == {"example.net"}
+        for kind in ("addresses:", "lines:", "usual_places:"):
+            assert storage.notes(kind + "example.org") == storage.notes(kind + "blog.example.org") == {}
+            assert storage.notes(kind + "example.net")
 
 
 def test_what_the_monitor_keeps_goes_too(place):

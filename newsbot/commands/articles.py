@@ -38,6 +38,8 @@ WHICH = (
     Argument("--until", metavar="DATE", type=moment, help="published before"),
 )
 
+HELD = "; another process holds the index and does not go on: run it again later"
+
 WITHOUT_AI = Argument(
     "--without-ai-opt-outs",
     action="store_true",
@@ -146,7 +148,7 @@ def index(call: Call) -> int:
         left = words.waiting()
     if call.json:
         call.document({"indexed": before - left, "waiting": left})
-    call.note(f"{before - left} articles indexed, {left} wait" + ("" if done else "; a crawl is at it"))
+    call.note(f"{before - left} articles indexed, {left} wait" + ("" if done else HELD))
     return 0
 
 

@@ -46,6 +46,7 @@ class ExactDuplicatePipeline:
             owner = state.storage.text_owner(item.source, item.content_hash)
             if owner is not None and fingerprint(owner) != fingerprint(item.canonical_url):
                 state.storage.store(item)  # records this address beside the owner's
+                state.latecomers.stored(item)
                 state.count("duplicates/text")
                 state.count_site(item.source, "duplicates")
                 raise DropItem(f"same_text as {owner}")
@@ -55,6 +56,7 @@ class ExactDuplicatePipeline:
                     item.canonical_url
                 ):
                     state.storage.store(item)  # records this address
+                    state.latecomers.stored(item)
                 if kept.rights != item.rights:  # a reservation holds from now on, also for an unchanged text
                     state.storage.save_rights(kept.canonical_url, item.rights)
                 state.count("articles/unchanged")

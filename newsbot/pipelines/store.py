@@ -12,7 +12,9 @@ from newsbot.crawlstate import CrawlState
 from newsbot.dedup.settling import settle
 from newsbot.errors import DataError, RecordBusy
 from newsbot.items import Article
+from newsbot.latecomers import forget_texts, is_out
 from newsbot.storage.base import Stored, Verdict
+from newsbot.tombstones import REMOVED
 
 
 class StorePipeline:
@@ -35,6 +37,7 @@ class StorePipeline:
 
         async def store() -> Stored:
             nonlocal lost_answers
+            _refuse_removed(state, item)  # it may have waited for long
             try:
                 return await state.store(item)
             except DataError as error:
@@ -42,6 +45,7 @@ class StorePipeline:
                 raise
 
         stored = await state.outage.patiently_await(store)
+        state.latecomers.stored(item)
         item.version = stored.version
         if stored.verdict is Verdict.UNCHANGED and lost_answers:
             # it was kept by the try whose answer was lost
@@ -62,6 +66,15 @@ class StorePipeline:
         state.count_site(item.source, "articles" if stored.verdict is Verdict.NEW else "updated")
         state.books.last_article[item.source] = state.clock()
         return item
+
+
+def _refuse_removed(state: CrawlState, article: Article) -> None:
+    """Drop what was taken out since it was looked at first; its text is in the index by now."""
+    if is_out(article, state.is_removed):
+        forget_texts(state.index, [article.canonical_url], state.clock())
+        state.peers.pop(article.canonical_url, None)
+        state.count(f"dropped/{REMOVED}")
+        raise DropItem(REMOVED)
 
 
 def _settle(state: CrawlState, article: Article, stored: Stored) -> None:

@@ -9,8 +9,9 @@ from scrapy.exceptions import DropItem
 
 from newsbot.crawlstate import CrawlState
 from newsbot.items import Article
+from newsbot.latecomers import is_out
 from newsbot.tombstones import REMOVED
-from newsbot.urls import canonicalize, fingerprint, host_key
+from newsbot.urls import canonicalize
 
 MAX_TEXT = 5_000_000
 MAX_TITLE = 2_000
@@ -57,11 +58,8 @@ class ValidatePipeline:
 
     @staticmethod
     def _removed(state: CrawlState, article: Article) -> str | None:
-        """Return the reason for what is to stay out, under the fetched address or the canonical one."""
-        for url in {article.canonical_url, canonicalize(article.url)}:
-            if state.is_removed(fingerprint(url), host_key(url)):
-                return REMOVED
-        return None
+        """Return the reason for what is to stay out."""
+        return REMOVED if is_out(article, state.is_removed) else None
 
     @staticmethod
     def _outside(state: CrawlState, article: Article) -> str | None:

@@ -33,7 +33,7 @@ from newsbot.spiders.linking import links_of
 from newsbot.spiders.monitoring import parse_monitoring
 from newsbot.storage.checks import PageCheck
 from newsbot.storage.notes import Notes
-from newsbot.urls import canonicalize, host_key
+from newsbot.urls import canonicalize, fingerprint, host_key
 from newsbot.visit import ASIDE_KEY
 
 logger = logging.getLogger(__name__)
@@ -213,7 +213,7 @@ class MonitorSpider(sidecrawl.SideSpider):
         answer = Answer(method=str(request.method), fault=cause)
         check = to_check(target, answer, self.state.clock())
         with suppress(DataError):  # the outage has told it; the page is asked again in the next run
-            self.storage.save_checks([check])
+            self._save(check)
         self._count(check)
         yield _item(check)
 
@@ -228,9 +228,14 @@ class MonitorSpider(sidecrawl.SideSpider):
         return self.state.rule_for(url).domain == target.source
 
     async def _keep(self, check: PageCheck) -> dict[str, Any]:
-        await self.state.outage.patiently(self.storage.save_checks, [check])
+        await self.state.outage.patiently(self._save, check)
         self._count(check)
         return _item(check)
+
+    def _save(self, check: PageCheck) -> None:
+        """Keep a check, but of a page that was taken out while it was asked for."""
+        if not self.state.is_removed(fingerprint(check.url), host_key(check.url)):
+            self.storage.save_checks([check])
 
     def _count(self, check: PageCheck) -> None:
         of_site = self.counted.setdefault(check.source, {})

@@ -29,7 +29,7 @@ from newsbot.settlement import NO_TLS
 from newsbot.spiders.arguments import Arguments
 from newsbot.spiders.searching import parse_searching
 from newsbot.storage.results import SearchResult, SearchResults
-from newsbot.urls import canonicalize
+from newsbot.urls import canonicalize, fingerprint, host_key
 from newsbot.visit import ASIDE_KEY
 
 logger = logging.getLogger(__name__)
@@ -108,13 +108,15 @@ class SearchSpider(Spider):
                 yield request
 
     async def _keep(self, response: Response, rule: Rule, found: Mapping[Wanted, Places]) -> None:
-        state = self.state
+        state, url = self.state, canonicalize(response.url, rule.drop_query)
+        if state.is_removed(fingerprint(url), host_key(url)):
+            return  # it was taken out while it was read
         results = [
             SearchResult(
                 search=self.search.name,
                 text=wanted.text,
                 regex=wanted.regex,
-                url=canonicalize(response.url, rule.drop_query),
+                url=url,
                 source=rule.domain,
                 looked_at=state.clock(),
                 positions=places.positions,

@@ -12,4 +12,7 @@ class Indexing(Protocol):
         """How many articles are not in the index yet; searches look through them one by one."""
 
     def index(self) -> bool:
-        """Index all that waits, and merge; False if another process is at it, or was faster."""
+        """Index all that waits, and merge, after whoever is at it.
+
+        False if another process holds the index and nothing has changed for a minute and a half.
+        """

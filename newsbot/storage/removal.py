@@ -23,11 +23,15 @@ class Removal(Protocol):
     def remove_articles(self, canonical_urls: Sequence[str]) -> int:
         """Delete articles with their versions, texts, other URLs and words; return how many there were.
 
-        Articles that name one of them as ``duplicate_of`` name nothing afterwards.
+        Articles that name one of them as ``duplicate_of`` name nothing afterwards. A URL that leads to
+        another article leads nowhere afterwards.
         """
 
     def remove_pages(self, fingerprints: Sequence[bytes]) -> int:
-        """Delete page records, and what searches and checks found there; how many records there were."""
+        """Delete page records, and what searches and checks found there; how many records there were.
+
+        What was found goes also where there is no record of the page.
+        """
 
     def remove_sources(self, urls: Sequence[str]) -> int:
         """Delete the records of feeds, sitemaps and sections, with their polls; how many there were."""

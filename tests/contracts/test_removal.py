@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -9,15 +11,17 @@ import pytest
 from newsbot.items import Kind
 from newsbot.storage.base import ArticleFilter, SiteRecord, SourceRecord, Storage, Verdict
 from newsbot.storage.checks import PageCheck, PageChecks
+from newsbot.storage.indexing import Indexing
 from newsbot.storage.polls import Poll, PollLog
 from newsbot.storage.removal import Removal
 from newsbot.storage.results import Position, SearchResult, SearchResults
+from newsbot.storage.transfer import Transfer
 from newsbot.urls import fingerprint
 from tests.contracts.storage_backends import Place
 from tests.contracts.storage_samples import make_article, make_page
 
 
-class Kept(Storage, Removal, PollLog, PageChecks, SearchResults):
+class Kept(Storage, Removal, PollLog, PageChecks, SearchResults, Transfer, Indexing):
     """What both storages are."""
 
 
@@ -91,6 +95,57 @@ def test_results_of_searches_go_also_where_the_record_writes_the_url_otherwise(s
     storage.save_results([_result("https://example.org/a"), _result("https://example.org/b")])
     storage.remove_pages([page.fingerprint])
     assert [one.url for one in storage.results("s")] == ["https://example.org/b"]
+
+
+def test_results_go_of_pages_without_a_record(storage: Kept) -> None:
+    unknown = "https://example.org/unknown"
+    storage.save_results([_result(unknown), _result("https://example.org/b")])
+    assert storage.remove_pages([fingerprint(unknown)]) == 0
+    assert [one.url for one in storage.results("s")] == ["https://example.org/b"]
+
+
+def test_an_address_of_an_article_that_stays_leads_nowhere(storage: Kept) -> None:
+    storage.store(make_article("a", "The river is calm."))
+    storage.store(make_article("copy", "The river is calm."))
+    copy = "https://example.org/copy"
+    assert storage.article(copy) is not None
+    assert storage.remove_articles([copy]) == 0
+    assert storage.article(copy) is None
+    assert storage.article("https://example.org/a") is not None
+
+
+def _store_versions(place: Place, turns: int) -> None:
+    opened = place.open()
+    for turn in range(turns):
+        for name in ("a", "b"):
+            opened.store(make_article(name, f"Version {turn} of the text of {name}.", hours=turn % 100))
+            opened.store(make_article(f"{name}-copy", f"Version {turn} of the text of {name}."))
+    opened.close()
+
+
+def test_nothing_is_left_half_beside_workers_that_store(storage: Kept, place: Place) -> None:
+    context = multiprocessing.get_context("spawn")
+    workers = [context.Process(target=_store_versions, args=(place, 60)) for _ in range(2)]
+    for worker in workers:
+        worker.start()
+    urls = [make_article(name).canonical_url for name in ("a", "b", "a-copy", "b-copy")]
+    removed = 0
+    while any(worker.is_alive() for worker in workers):
+        removed += storage.remove_articles(urls)
+        for kept in storage.iter_articles():  # a version that stayed alone would have lost the ones before
+            assert kept.version == 1 or storage.versions(kept.canonical_url)
+        time.sleep(0.01)
+    for worker in workers:
+        worker.join()
+        assert worker.exitcode == 0
+    removed += storage.remove_articles(urls)
+    assert removed > 2
+    assert list(storage.copy_articles()) == []
+    assert list(storage.copy_texts()) == []
+    assert list(storage.copy_aliases()) == []
+    assert storage.index()
+    assert storage.waiting() == 0
+    assert storage.search("text") == []
 
 
 def _result(url: str) -> SearchResult:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
@@ -13,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from newsbot.storage.wordindex import building
+from newsbot.storage.wordindex import background, building
 from newsbot.storage.wordindex import indexer as indexing
 from newsbot.storage.wordindex.blocks import BlockStore
 from newsbot.storage.wordindex.entry import Entry
@@ -154,6 +155,7 @@ def test_one_that_was_away_too_long_leaves_nothing_behind(
     storage: Any, place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its lease was taken and its half of a segment deleted before it went on writing."""
+    monkeypatch.setattr(indexing, "PATIENCE", -1.0)
     for number in range(20):
         storage.store(make_article(str(number), f"Bridge {number}."))
     other: Any = place.open()
@@ -215,13 +217,49 @@ def test_a_kill_in_the_middle_loses_nothing_and_doubles_nothing(
     worker.join(PATIENCE)
     assert worker.exitcode == -signal.SIGKILL
     assert paths(storage, "bridge") == names
-    assert not storage.index()  # the dead one's lease is not over
+    with monkeypatch.context() as hurried:
+        hurried.setattr(indexing, "PATIENCE", -1.0)
+        assert not storage.index()  # the dead one's lease is not over
     clock(monkeypatch, time.time() + 3_600)
     indexed(storage)
     state = storage._blocks.state()
     assert [one.docs for one in state.segments] == [80]
     assert not state.building
     assert paths(storage, "bridge") == names
+
+
+def test_indexing_by_hand_waits_for_the_own_thread(storage: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The thread of a storage that has stored some hundred articles is at the index when it is asked to."""
+    monkeypatch.setattr(background, "FOLD_AT", 4)
+    monkeypatch.setattr(indexing, "FOLD_AT", 4)
+    begun, go_on = threading.Event(), threading.Event()
+
+    def held() -> None:
+        begun.set()
+        assert go_on.wait(PATIENCE)
+
+    while_folding(monkeypatch, held)
+    for number in range(64):
+        storage.store(make_article(str(number), f"Bridge {number}."))
+    assert begun.wait(PATIENCE)
+    threading.Timer(0.3, go_on.set).start()
+    assert storage.index()
+    assert go_on.is_set()
+    assert storage.waiting() == 0
+
+
+def test_who_breaks_off_indexing_may_go_on_at_once(storage: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    storage.store(make_article("one", "Bridge closed."))
+
+    def broken_off() -> None:
+        raise KeyboardInterrupt
+
+    while_folding(monkeypatch, broken_off)
+    with pytest.raises(KeyboardInterrupt):
+        storage.index()
+    monkeypatch.setattr(indexing, "PATIENCE", -1.0)
+    indexed(storage)
+    assert paths(storage, "bridge") == ["one"]
 
 
 def _index_often(place: Place, turns: int) -> None:

@@ -54,7 +54,7 @@ from newsbot.storage.polls import Poll
 from newsbot.storage.results import SearchResult, SearchSummary
 from newsbot.storage.transfer import AliasCopy, ArticleCopy, PageCopy, Sites, TextCopy
 from newsbot.storage.wordindex.background import Background
-from newsbot.storage.wordindex.indexer import Indexer
+from newsbot.storage.wordindex.indexer import index_all
 from newsbot.storage.wordindex.searching import WordIndex
 
 __all__ = ["MongoStorage"]
@@ -329,8 +329,8 @@ class MongoStorage:
 
     def remove_articles(self, canonical_urls: Sequence[str]) -> int:
         """See :meth:`newsbot.storage.removal.Removal.remove_articles`."""
-        with self._readable() as database:
-            return removal.remove_articles(database, canonical_urls)
+        with self._readable():
+            return removal.remove_articles(self._place, canonical_urls)
 
     def remove_pages(self, fingerprints: Sequence[bytes]) -> int:
         """See :meth:`newsbot.storage.removal.Removal.remove_pages`."""
@@ -432,7 +432,7 @@ class MongoStorage:
 
     def index(self) -> bool:
         """See :meth:`newsbot.storage.indexing.Indexing.index`."""
-        return Indexer(self._blocks).run(all_of_it=True)
+        return index_all(self._blocks)
 
     def close(self) -> None:
         """See :meth:`newsbot.storage.base.Storage.close`."""

@@ -1,19 +1,24 @@
 """Deleting documents; see :mod:`newsbot.storage.removal`.
 
-The article goes last: a call that is broken off finds it again and deletes the rest.
+Articles go in transactions: what a worker stores of one at the same moment comes before the removal, and
+goes too, or after it, as a new article. Nothing is left half.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from newsbot.storage.mongo import words
 from newsbot.storage.mongo.articles import text_key, version_key
-from newsbot.storage.mongo.connection import Collections, Document
+from newsbot.storage.mongo.connection import Collections, Document, Place, Session
+from newsbot.storage.mongo.transaction import transact
 from newsbot.storage.records import clean
 from newsbot.urls import fingerprint
 
-_OF_AN_ARTICLE = {"canonical_url": 1, "source": 1, "content_hash": 1}
+_AT_ONCE = 50
+"""Articles of one transaction: others that write the same wait, and it must not last."""
+_OF_AN_ARTICLE = {"canonical_url": 1, "source": 1, "content_hash": 1, "version": 1}
 
 
 def addresses(database: Collections, canonical_urls: Sequence[str]) -> list[str]:
@@ -22,34 +27,39 @@ def addresses(database: Collections, canonical_urls: Sequence[str]) -> list[str]
     return [str(one["url"]) for one in database["aliases"].find({"article": {"$in": keys}}, {"url": 1})]
 
 
-def remove_articles(database: Collections, canonical_urls: Sequence[str]) -> int:
+def remove_articles(place: Place, canonical_urls: Sequence[str]) -> int:
     """Delete articles with all that belongs to them."""
-    keys = [fingerprint(clean(url)) for url in dict.fromkeys(canonical_urls)]
-    found = list(database["articles"].find({"_id": {"$in": keys}}, _OF_AN_ARTICLE))
+    urls = [clean(url) for url in dict.fromkeys(canonical_urls)]
+    keys = [fingerprint(url) for url in urls]
+    place.database["articles"].update_many({"duplicate_of": {"$in": urls}}, {"$set": {"duplicate_of": None}})
+    return sum(
+        transact(place, partial(_remove_articles, place.database, keys[start : start + _AT_ONCE]))
+        for start in range(0, len(keys), _AT_ONCE)
+    )
+
+
+def _remove_articles(database: Collections, given: Sequence[bytes], session: Session) -> int:
+    found = list(database["articles"].find({"_id": {"$in": list(given)}}, _OF_AN_ARTICLE, session=session))
+    keys = [one["_id"] for one in found]
+    leading = {"$or": [{"_id": {"$in": list(given)}}, {"article": {"$in": keys}}]}
+    database["aliases"].delete_many(leading, session=session)
     if not found:
         return 0
-    keys = [one["_id"] for one in found]
     texts = [text_key(one["source"], one["content_hash"]) for one in found]
     for one in found:
         versions: Document = {
             "_id": {"$gte": version_key(one["_id"], 0), "$lte": version_key(one["_id"], 0xFFFFFFFF)}
         }
-        texts += [
-            text_key(one["source"], earlier["content_hash"])
-            for earlier in database["versions"].find(versions, {"content_hash": 1})
-        ]
-        database["versions"].delete_many(versions)
-    database["texts"].delete_many({"_id": {"$in": texts}, "article": {"$in": keys}})
-    database["aliases"].delete_many({"article": {"$in": keys}})
-    words.forget(database, keys)
-    database["articles"].update_many(
-        {
-            "source": {"$in": sorted({one["source"] for one in found})},
-            "duplicate_of": {"$in": [one["canonical_url"] for one in found]},
-        },
-        {"$set": {"duplicate_of": None}},
-    )
-    return database["articles"].delete_many({"_id": {"$in": keys}}).deleted_count
+        kept = list(database["versions"].find(versions, {"content_hash": 1}, session=session))
+        texts += [text_key(one["source"], earlier["content_hash"]) for earlier in kept]
+        if len(kept) < one["version"] - 1:  # some were let go of, and only the texts know which
+            of_site = {"$gte": f"{one['source']} ", "$lt": f"{one['source']}!"}
+            owned = database["texts"].find({"_id": of_site, "article": one["_id"]}, session=session)
+            texts += [text["_id"] for text in owned]
+        database["versions"].delete_many(versions, session=session)
+    database["texts"].delete_many({"_id": {"$in": texts}, "article": {"$in": keys}}, session=session)
+    words.forget(database, keys, session)
+    return database["articles"].delete_many({"_id": {"$in": keys}}, session=session).deleted_count
 
 
 def remove_pages(database: Collections, fingerprints: Sequence[bytes]) -> int:

@@ -166,6 +166,15 @@ def _index_results(database: Collections) -> None:
     database["search_results"].create_indexes([IndexModel([("page", ASCENDING)])])
 
 
+def _index_for_removal(database: Collections) -> None:
+    """Other addresses of an article, and what names it as its original, for taking it out."""
+    database["aliases"].create_indexes([IndexModel([("article", ASCENDING)])])
+    original = IndexModel(
+        [("duplicate_of", ASCENDING)], partialFilterExpression={"duplicate_of": {"$type": "string"}}
+    )
+    database["articles"].create_indexes([original])
+
+
 MIGRATIONS: tuple[Callable[[Collections], None], ...] = (
     _make_first,
     _index_due_pages,
@@ -178,6 +187,7 @@ MIGRATIONS: tuple[Callable[[Collections], None], ...] = (
     _index_stored,
     _make_words,
     _index_results,
+    _index_for_removal,
 )
 """``MIGRATIONS[n]`` leads from version n to n + 1. Never change one that was released: add the next.
 

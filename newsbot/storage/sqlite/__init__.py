@@ -53,7 +53,7 @@ from newsbot.storage.sqlite.schema import MIGRATIONS
 from newsbot.storage.transfer import AliasCopy, ArticleCopy, PageCopy, Sites, TextCopy
 from newsbot.storage.wordindex.background import Background
 from newsbot.storage.wordindex.blocks import BlockStore
-from newsbot.storage.wordindex.indexer import Indexer
+from newsbot.storage.wordindex.indexer import index_all
 from newsbot.storage.wordindex.searching import WordIndex
 
 __all__ = ["SqliteStorage"]
@@ -415,7 +415,7 @@ class SqliteStorage:
 
     def index(self) -> bool:
         """See :meth:`newsbot.storage.indexing.Indexing.index`."""
-        return Indexer(self._blocks).run(all_of_it=True)
+        return index_all(self._blocks)
 
     def close(self) -> None:
         """See :meth:`newsbot.storage.base.Storage.close`."""

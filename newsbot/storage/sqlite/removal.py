@@ -23,19 +23,18 @@ def addresses(database: sqlite3.Connection, canonical_urls: Sequence[str]) -> li
 def remove_articles(database: sqlite3.Connection, canonical_urls: Sequence[str]) -> int:
     """Delete articles with all that belongs to them."""
     found = _articles(database, canonical_urls)
+    keys = ((fingerprint(clean(url)),) for url in canonical_urls)
+    database.executemany("DELETE FROM article_alias WHERE fingerprint = ?", keys)
     if not found:
         return 0
     words.forget(database, [row["fingerprint"] for row in found.values()])
     numbers = json.dumps(list(found))
     sources = sorted({row["source"] for row in found.values()})
     urls = json.dumps([row["canonical_url"] for row in found.values()])
-    for source in sources:  # neither has an index by article: one look through each site's rows
+    database.execute(f"UPDATE article SET duplicate_of = NULL WHERE duplicate_of IN {_THESE}", (urls,))
+    for source in sources:  # there is no index by article: one look through each site's rows
         database.execute(
             f"DELETE FROM article_text WHERE source = ? AND article IN {_THESE}", (source, numbers)
-        )
-        database.execute(
-            f"UPDATE article SET duplicate_of = NULL WHERE source = ? AND duplicate_of IN {_THESE}",
-            (source, urls),
         )
     for table, column in (("article_alias", "article"), ("article_version", "article"), ("article", "id")):
         database.execute(f"DELETE FROM {table} WHERE {column} IN {_THESE}", (numbers,))
@@ -47,9 +46,8 @@ def remove_pages(database: sqlite3.Connection, fingerprints: Sequence[bytes]) ->
     count = 0
     for key in dict.fromkeys(fingerprints):
         count += database.execute("DELETE FROM page WHERE fingerprint = ?", (key,)).rowcount
-        database.execute("DELETE FROM page_check WHERE fingerprint = ?", (key,))
-    keys = json.dumps([key.hex() for key in fingerprints])
-    database.execute(f"DELETE FROM search_result WHERE lower(hex(fingerprint)) IN {_THESE}", (keys,))
+        for table in ("page_check", "search_result"):
+            database.execute(f"DELETE FROM {table} WHERE fingerprint = ?", (key,))
     return count
 
 

@@ -231,5 +231,11 @@ MIGRATIONS = (
     CREATE TABLE search_removed (fingerprint BLOB PRIMARY KEY) WITHOUT ROWID;
     INSERT INTO search_waiting (fingerprint, version) SELECT fingerprint, version FROM article ORDER BY id;
     """,
+    """
+    -- For taking out: what was found on a page, other addresses of an article, what names it as original.
+    CREATE INDEX search_result_of_page ON search_result (fingerprint);
+    CREATE INDEX article_alias_of ON article_alias (article);
+    CREATE INDEX article_by_original ON article (duplicate_of) WHERE duplicate_of IS NOT NULL;
+    """,
 )
 """``MIGRATIONS[n]`` leads from version n to n + 1. Never change one that was released: add the next."""

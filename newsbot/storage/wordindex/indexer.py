@@ -20,8 +20,30 @@ FOLD_AT = 256
 FOLDED = 2_048
 """Articles that are folded at once, at most."""
 _HELD = 60.0
+"""Seconds for which a process is alone at the index; it says again and again that it still is."""
+PATIENCE = 90.0
+"""Seconds without any change of the index after which nobody waits for another process: longer than one that
+died can hold it."""
+_LOOK = 0.1
 _DOOMED = 60.0
 """Seconds for which a reader may still be at a segment that was merged."""
+
+
+def index_all(store: BlockStore) -> bool:
+    """Fold all that waits, and merge, after whoever is at it: a crawl, a thread of this process, a dead one.
+
+    False if the index is another's and has not changed for :data:`PATIENCE` seconds.
+    """
+    indexer = Indexer(store)
+    seen, since = store.state().revision, time.monotonic()
+    while not indexer.run(all_of_it=True):
+        revision = store.state().revision
+        if revision != seen:
+            seen, since = revision, time.monotonic()
+        if time.monotonic() - since > PATIENCE:
+            return False
+        time.sleep(_LOOK)
+    return True
 
 
 class Indexer:
@@ -43,7 +65,11 @@ class Indexer:
             return False
         if not self._due(all_of_it=all_of_it):
             return True
-        return self._tidy(everything=True) and self._work(go_on, all_of_it=all_of_it) and self._release()
+        try:
+            return self._tidy(everything=True) and self._work(go_on, all_of_it=all_of_it) and self._release()
+        except KeyboardInterrupt:  # who runs the command again need not wait until our turn is over
+            self._release()
+            raise
 
     def _due(self, *, all_of_it: bool) -> bool:
         state = self._state

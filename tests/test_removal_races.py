@@ -1,0 +1,203 @@
+"""``scrapy remove`` beside crawls that run: what was on its way does not come back."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from pymongo import MongoClient
+from scrapy.exceptions import DropItem
+from scrapy.settings import Settings
+
+from newsbot.backends import open_frontier, open_index, open_storage
+from newsbot.demo.messages import Answer
+from newsbot.lessons import NOTE_KIND as LESSONS
+from newsbot.pipelines.near import NearDuplicatePipeline
+from newsbot.pipelines.store import StorePipeline
+from newsbot.pipelines.validate import ValidatePipeline
+from newsbot.settlement import settle
+from newsbot.sitelines import NOTE_KIND as LINES
+from newsbot.tombstones import REFRESH, Tombstones, bury
+from newsbot.urls import fingerprint
+from tests.builders import Desk, make_article
+from tests.commandline import Place
+from tests.crawls import World, article_html, feed_xml
+from tests.mockserver import HTML, MockServer
+from tests.redisserver import RedisServer
+
+URL = "https://news.test/story/1"
+
+
+@pytest.fixture
+def desk(make_desk: Any) -> Desk:
+    """One whose notes of what is out are read by its own clock."""
+    desk: Desk = make_desk()
+    desk.state.tombstones = Tombstones(desk.clock)
+    desk.state.tombstones.read(desk.state.notes)
+    return desk
+
+
+def through(desk: Desk, *kinds: Any) -> Any:
+    article = make_article(url=URL, canonical_url=URL)
+    for kind in kinds:
+        answer = kind.from_crawler(desk.crawler).process_item(article)
+        article = asyncio.run(answer) if asyncio.iscoroutine(answer) else answer
+    return article
+
+
+def out(desk: Desk, **what: Any) -> None:
+    bury(desk.state.notes, **{"urls": [], "domain": None, **what}, at=desk.clock(), reason="")
+
+
+@pytest.mark.parametrize("what", [{"urls": [URL]}, {"domain": "news.test"}])
+def test_an_article_that_waited_while_it_was_taken_out_is_not_stored(desk: Desk, what: Any) -> None:
+    """MongoDB or Redis was away, and the article waits between two pipelines."""
+    article = through(desk, ValidatePipeline, NearDuplicatePipeline)
+    assert desk.state.index.count() == 1
+    out(desk, **what)
+    desk.clock.now += REFRESH + 1
+    with pytest.raises(DropItem, match="removed"):
+        asyncio.run(StorePipeline.from_crawler(desk.crawler).process_item(article))
+    assert desk.state.storage.count_articles() == 0
+    assert desk.state.index.count() == 0
+    assert desk.state.peers == {}
+
+
+@pytest.mark.parametrize("what", [{"urls": [URL]}, {"domain": "news.test"}])
+def test_an_article_that_was_stored_in_the_same_moment_goes_again(desk: Desk, what: Any) -> None:
+    out(desk, **what)  # and deleted what there was: nothing yet
+    through(desk, ValidatePipeline, NearDuplicatePipeline, StorePipeline)  # which know the notes of before
+    settle(desk.state, desk.visit(URL))
+    other = make_article(
+        url="https://other.test/1", canonical_url="https://other.test/1", source="other.test"
+    )
+    desk.state.storage.store(other)
+    desk.state.latecomers.stored(other)
+    assert desk.state.storage.count_articles() == 2
+    desk.state.take_out_latecomers()
+    assert [one.source for one in desk.state.storage.iter_articles()] == ["other.test"]
+    assert desk.state.index.count() == 0
+    assert list(desk.state.storage.iter_pages()) == []
+    assert desk.state.storage.search("site:news.test") == []
+
+
+def test_a_page_that_was_taken_out_while_it_was_fetched_has_no_record(desk: Desk) -> None:
+    visit = desk.visit(URL)
+    out(desk, urls=[URL])
+    desk.state.storage.remove_pages([fingerprint(URL)])  # type: ignore[attr-defined]
+    desk.clock.now += REFRESH + 1
+    visit.outcome.status = 200
+    settle(desk.state, visit)
+    assert list(desk.state.storage.iter_pages()) == []
+    assert desk.state.frontier.owners() == []
+    known = desk.state.frontier.known([fingerprint(URL)])[fingerprint(URL)]
+    assert (known.state, known.next_due) == ("done", None)
+
+
+def test_what_crawls_learn_of_a_site_that_was_taken_out_is_not_kept(desk: Desk) -> None:
+    desk.state.count_site("news.test", "pages")
+    desk.state.site_health.saw(desk.state.notes, "news.test", "")
+    desk.state.memories.of("news.test").learn(URL, ["A line of words that is long enough to be kept."])
+    out(desk, domain="news.test")
+    desk.clock.now += REFRESH + 1
+    desk.state.take_out_latecomers()
+    desk.state.write_books()
+    assert desk.state.storage.sites() == {}
+    assert desk.state.notes.notes("health") == {}
+    assert desk.state.notes.notes(LINES + "news.test") == {}
+
+
+# --- whole crawls
+
+ARTICLES = 40
+
+
+@pytest.fixture(params=["files", "servers"])
+def settings(request: pytest.FixtureRequest, world: World) -> Iterator[Settings]:
+    """Where the data of the world are."""
+    with ExitStack() as stack:
+        if request.param == "servers":
+            server: RedisServer = request.getfixturevalue("redis_server")
+            uri, name = request.getfixturevalue("mongo_uri"), f"newsbot_test_{uuid4().hex[:12]}"
+            head, _, tail = uri.partition("/?")
+            world.servers = {
+                "REDIS_URL": server.url,
+                "MONGO_URI": f"{head.rstrip('/')}/{name}" + (f"?{tail}" if tail else ""),
+            }
+            client = stack.enter_context(MongoClient[Any](uri))
+            stack.callback(client.drop_database, name)
+        settings = Settings()
+        settings.setmodule("newsbot.settings")
+        settings.setdict({"NEWSBOT_DATA": str(world.data), **world.servers})
+        yield settings
+
+
+@contextmanager
+def crawling(world: World, workers: int) -> Iterator[None]:
+    """Run workers that go on until they are told to end."""
+    settings = ("mode=continuous", "-s", "NEWSBOT_LEASE_SECONDS=2")
+    running = [world.start("-a", *settings) for _ in range(workers)]
+    try:
+        yield
+    finally:
+        for worker in running:
+            worker.send_signal(signal.SIGINT)
+        ended = [worker.communicate(timeout=60)[1] for worker in running]
+    assert all("Traceback" not in err for err in ended), ended
+
+
+def _until(condition: Any) -> None:
+    end = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def test_nothing_of_a_domain_comes_back_from_workers_that_are_at_it(
+    site: MockServer, world: World, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def slowly(number: int) -> Any:
+        body = article_html(number).encode()
+        return lambda _: Answer(body=body, headers=HTML, delay=0.4)
+
+    for host in ("gone.test", "kept.test"):
+        urls = [f"http://{host}/story/{number}" for number in range(ARTICLES)]
+        for number, url in enumerate(urls):
+            site.page(url, slowly(number))  # the same texts on both: stories of two sites
+        site.page(f"http://{host}/feed.xml", feed_xml(urls), headers={"Content-Type": "application/rss+xml"})
+        world.rule(host, f"domain: {host}\nfeeds: http://{host}/feed.xml\nconcurrency: 4\n")
+    monkeypatch.setattr("newsbot.commands.remove.wait_for_crawls", lambda _: time.sleep(2.0))
+    place = Place.__new__(Place)
+    place.data, place.rules = world.data, world.rules
+    with ExitStack() as stack:
+        stack.enter_context(crawling(world, 2))
+        _until(lambda: sum("/story/" in path for path in site.seen("gone.test")) > 8)
+        answer = place.run("remove", "gone.test", "--yes", "--json", **world.servers)
+        assert answer.code == 0, answer.err
+        storage = stack.enter_context(closing(open_storage(settings)))
+        frontier = stack.enter_context(closing(open_frontier(settings)))
+        _until(lambda: storage.count_articles() >= ARTICLES and not frontier.owners())
+    # the workers have ended: nothing more can come
+    with (
+        closing(open_storage(settings)) as storage,
+        closing(open_index(settings)) as index,
+    ):
+        opened: Any = storage
+        assert {one.source for one in storage.iter_articles()} == {"kept.test"}
+        assert {page.source for page in storage.iter_pages()} == {"kept.test"}
+        assert {record.source for record in storage.sources()} == {"kept.test"}
+        assert set(storage.sites()) == {"kept.test"}
+        assert index.count() == ARTICLES
+        assert opened.notes(LESSONS + "gone.test") == opened.notes(LINES + "gone.test") == {}
+        assert opened.index()
+        assert storage.search("site:gone.test") == []
+        assert len(storage.search("council", limit=100)) == ARTICLES
+        assert all(story.sources == {"kept.test"} for story in storage.stories(min_members=1, limit=100))
+        assert [one for one in opened.copy_aliases() if "gone.test" in one.url] == []
+        assert [one for one in opened.copy_texts() if one.source == "gone.test"] == []
