@@ -54,6 +54,8 @@ class Place:
     client: ClientSession
     files: dict[str, bytes]
     """What the site serves, by path."""
+    asked: list[str]
+    """The paths that the site was asked for."""
 
     @property
     def feed(self) -> str:
@@ -138,19 +140,21 @@ async def told(folder: Path, **options: Any) -> AsyncIterator[Place]:
     (folder / "rules" / "news.test.yaml").write_text("domain: news.test\n")
     hub = Hub()
     files: dict[str, bytes] = {}
-    async with ClientSession() as client, _site(hub, files) as site:
+    asked: list[str] = []
+    async with ClientSession() as client, _site(hub, files, asked) as site:
         hub.url = f"{site}/hub"
         _know_feed(folder, f"{site}/feed.xml", hub.url)
         settings = {"NEWSBOT_DATA": str(folder), "NEWSBOT_RULES": str(folder / "rules")}
         given: dict[str, Any] = {"host": "127.0.0.1", "port": 0, "allow_private": True, "public_url": US}
         given |= options
         async with running(settings, Options(**given)) as address:
-            yield Place(folder, address, site, hub, client, files)
+            yield Place(folder, address, site, hub, client, files, asked)
 
 
 @asynccontextmanager
-async def _site(hub: Hub, files: Mapping[str, bytes]) -> AsyncIterator[str]:
+async def _site(hub: Hub, files: Mapping[str, bytes], asked: list[str]) -> AsyncIterator[str]:
     async def serve_file(request: web.Request) -> web.Response:
+        asked.append(request.path)
         body = files.get(request.path)
         return web.Response(status=404) if body is None else web.Response(body=body)
 

@@ -261,6 +261,15 @@ def test_who_is_not_trusted_pays_more() -> None:
     assert not budget.take("c", 0.0)
 
 
+def test_a_reserve_stays_for_others() -> None:
+    clock = ManualClock(0.0)
+    budget = Budget(3600, 10, clock)
+    assert [budget.take("a", reserve=0.5) for _ in range(7)] == [True] * 5 + [False] * 2
+    assert [budget.take("a") for _ in range(6)] == [True] * 5 + [False]
+    clock.now += 10
+    assert [budget.take("a", reserve=1.0) for _ in range(2)] == [True, False], "a full bucket pays for one"
+
+
 def test_seen_once() -> None:
     clock = ManualClock(0.0)
     seen = SeenOnce(10, clock)

@@ -83,6 +83,17 @@ def test_a_key_file_is_asked_for_once(tmp_path: Path) -> None:
     run(tmp_path, test)
 
 
+def test_forged_notices_do_not_make_us_a_burden_to_the_site(tmp_path: Path) -> None:
+    async def test(place: Place) -> None:
+        forged = [notice(place, "/feed.xml", key=f"{KEY}{n % 15}") for n in range(30)]
+        answers = [(await place.post("/indexnow", body)).status for body in forged]
+        assert answers[:15] == [403] * 10 + [429] * 5, "a host is asked for so many key files at once"
+        assert answers[15:] == answers[:15], "and not again for one that is not there"
+        assert place.asked.count(f"/{KEY}.txt") == 10
+
+    run(tmp_path, test)
+
+
 def test_hosts_that_we_do_not_read_are_not_even_asked(tmp_path: Path) -> None:
     async def test(place: Place) -> None:
         port = place.site.rpartition(":")[2]
@@ -109,6 +120,18 @@ def test_who_sends_too_much_is_told_to_wait(tmp_path: Path) -> None:
     async def test(place: Place) -> None:
         answers = [(await place.post("/indexnow", b"{}")).status for _ in range(30)]
         assert answers == [422] * 20 + [429] * 10
+
+    run(tmp_path, test, per_sender=1.0)
+
+
+def test_behind_a_proxy_each_sender_has_a_budget_of_its_own(tmp_path: Path) -> None:
+    async def test(place: Place) -> None:
+        async def answers(*told: str) -> list[int]:
+            return [(await place.post("/indexnow", b"{}", X_Forwarded_For=who)).status for who in told]
+
+        assert await answers(*["6.6.6.6, 203.0.113.1"] * 22) == [422] * 20 + [429] * 2
+        assert await answers("203.0.113.1, 203.0.113.2") == [422], "what the sender claims is not believed"
+        assert await answers(*(f"2001:db8:1:2::{n:x}" for n in range(22))) == [422] * 20 + [429] * 2
 
     run(tmp_path, test, per_sender=1.0)
 

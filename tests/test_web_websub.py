@@ -261,6 +261,18 @@ def test_a_flood_stays_within_the_budget_of_the_host(tmp_path: Path) -> None:
     run(tmp_path, test, per_host=1.0)
 
 
+def test_a_flood_of_hints_leaves_the_hub_its_share(tmp_path: Path) -> None:
+    async def test(place: Place) -> None:
+        form = await subscribed(place)
+        for _ in range(30):
+            await place.post("/push/rsscloud", {"url": place.feed})
+            place.work()
+        await send(place, form)
+        assert place.due() == {place.feed}
+
+    run(tmp_path, test, per_host=1.0)
+
+
 def test_a_body_without_end_is_refused(tmp_path: Path) -> None:
     async def test(place: Place) -> None:
         form = await subscribed(place)

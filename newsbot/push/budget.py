@@ -1,7 +1,8 @@
 """How many fetches notices may cause: a token bucket for each host (and one for each that sends).
 
 A bucket holds ``burst`` tokens and gains ``per_hour``; each accepted notice takes one. What trust a
-notifier has (:mod:`newsbot.push.trust`) scales what its notices may take.
+notifier has (:mod:`newsbot.push.trust`) scales what its own notices may take of its own bucket at a host, and
+how far they may empty the host's: who proves nothing must not use up what others need.
 """
 
 from __future__ import annotations
@@ -30,10 +31,11 @@ class Budget:
         self._clock = clock
         self._buckets: OrderedDict[str, _Bucket] = OrderedDict()
 
-    def take(self, key: str, share: float = 1.0) -> bool:
+    def take(self, key: str, share: float = 1.0, *, reserve: float = 0.0) -> bool:
         """Take a token of ``key``; False if there is none.
 
-        ``share`` (0 to 1): a notifier of little trust pays ``1 / share`` tokens, and nothing with share 0.
+        ``share`` (0 to 1): a notifier of little trust pays ``1 / share`` tokens, one of none gets nothing.
+        ``reserve`` (0 to 1): the part of a full bucket that must stay there for others.
         """
         if share <= 0:
             return False
@@ -45,7 +47,7 @@ class Budget:
         if len(self._buckets) > MAX_BUCKETS:
             self._buckets.popitem(last=False)
         price = min(1 / share, self._burst)  # a full bucket always pays for one
-        if bucket.tokens < price:
+        if bucket.tokens < price + min(reserve * self._burst, self._burst - 1):
             return False
         bucket.tokens -= price
         return True

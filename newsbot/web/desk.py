@@ -25,6 +25,8 @@ from newsbot.urls import canonicalize, fingerprint, host_key
 PRIORITY = 90.0
 """Before all that was found, behind what a person asks for."""
 MAX_AGAIN = 1000
+UNPROVED = 0.5
+"""The part of a host's budget for notices that prove nothing: a flood of them leaves the rest to others."""
 
 
 class Fate(StrEnum):
@@ -58,7 +60,10 @@ class Desk:
         self.frontier = frontier
         self._rules = rules
         self._clock = clock
-        self._budget = Budget(per_hour, max(10.0, per_hour / 6), clock)
+        burst = max(10.0, per_hour / 6)
+        self._budget = Budget(per_hour, burst, clock)
+        self._of_notifiers = Budget(per_hour, burst, clock)
+        """What each notifier may cause at a host: one of little trust leaves the host's budget to others."""
         self._again: deque[Entry] = deque(maxlen=MAX_AGAIN)
         self.fates: Counter[tuple[str, Fate]] = Counter()
         """What became of notices, by protocol."""
@@ -90,7 +95,7 @@ class Desk:
         page = self.storage.pages([key]).get(key)
         if not self._may_be_taken(page, rule.domain, proved=proved):
             return Fate.UNKNOWN
-        if not self._budget.take(host, self.ledger.share(notifier)):
+        if not self._may_cost(notifier, host, proved=proved):
             return Fate.BUDGET
         kind = page.kind if page else classify(rule, canonicalize(url, rule.drop_query)).kind or Kind.ARTICLE
         judgement = Judgement(kind=kind, priority=PRIORITY, accepted=True, reason=f"told by {notifier}")
@@ -104,6 +109,13 @@ class Desk:
         self._queue(entry)
         self.ledger.noticed(notifier, entry.url, *self.seen(entry.url, page))
         return Fate.QUEUED
+
+    def _may_cost(self, notifier: str, host: str, *, proved: bool) -> bool:
+        """Take a fetch out of the budgets of the notifier and of the host."""
+        share = self.ledger.share(notifier)
+        if not self._of_notifiers.take(f"{host} {notifier}", share):
+            return False
+        return self._budget.take(host, reserve=1.0 - min(share, 1.0 if proved else UNPROVED))
 
     def knows_site(self, url: str) -> bool:
         """Return True if we read the site of ``url``: it has a rule, or we know a source of it."""

@@ -22,11 +22,16 @@ from newsbot.web.desk import Desk, notifier_name
 from newsbot.web.forms import read_form
 from newsbot.web.offthread import OffThread
 from newsbot.web.outgoing import Outgoing, OutgoingError
+from newsbot.web.senders import sender_of
 from newsbot.web.subscriptions import Subscriptions
 
 MAX_BODY = 2**20
 KEY_LASTS = 86400.0
 """Seconds for which a key file that was right is believed without another look."""
+WRONG_LASTS = 300.0
+"""Seconds for which a key that was not found is not looked for again."""
+KEYS_AN_HOUR, KEYS_AT_ONCE = 60.0, 10.0
+"""Key files that one host is asked for: forged notices must not make us a burden to it."""
 PLAIN = {"X-Content-Type-Options": "nosniff"}
 _SPREAD = random.Random()  # noqa: S311  (spreads renewals, keeps no secret)
 
@@ -43,6 +48,9 @@ class Receiver:
     senders: Budget
     bodies: SeenOnce
     keys: SeenOnce
+    wrong_keys: SeenOnce
+    key_files: Budget
+    """By host."""
     sensor_secret: str = ""
 
     def add_to(self, app: web.Application) -> None:
@@ -98,7 +106,7 @@ class Receiver:
     async def index_now(self, request: web.Request) -> web.Response:
         """Take a notice whose key lies on the host it tells of."""
         if not self._may_send(request):
-            return web.Response(status=429, text="too many requests", headers=PLAIN)
+            return _too_many()
         try:
             if request.method == "GET":
                 notice = indexnow.of_query(request.query)
@@ -106,30 +114,35 @@ class Receiver:
                 notice = indexnow.of_json(await request.read())
         except indexnow.BadNotice as error:
             return web.Response(status=422, text=str(error), headers=PLAIN)
-        if not await self._is_key(notice):
+        believed = await self._is_key(notice)
+        if believed is None:
+            return _too_many()
+        if not believed:
             return web.Response(status=403, text="the key file was not found or differs", headers=PLAIN)
         await self._take(f"indexnow:{notice.host}", notice.urls, proved=True)
         return web.Response(status=202, headers=PLAIN)
 
-    async def _is_key(self, notice: indexnow.Notice) -> bool:
+    async def _is_key(self, notice: indexnow.Notice) -> bool | None:
+        """Tell whether the key lies on the host; None: its host was asked often enough for now."""
         key = hashlib.blake2b(f"{notice.key_location}\0{notice.key}".encode(), digest_size=16).digest()
         if self.keys.knows(key):
             return True
-        if not await self.data.call(self.desk.knows_site, notice.urls[0]):
+        if self.wrong_keys.knows(key) or not await self.data.call(self.desk.knows_site, notice.urls[0]):
             return False  # nobody makes us ask hosts that are not ours to watch
+        if not self.key_files.take(notice.host):
+            return None
         try:
             answer = await self.outgoing.get(notice.key_location)
         except OutgoingError:
             return False
         right = answer.status == 200 and indexnow.is_key_file(answer.body, notice.key)
-        if right:
-            self.keys.is_new(key)
+        (self.keys if right else self.wrong_keys).is_new(key)
         return right
 
     async def notice(self, request: web.Request) -> web.Response:
         """Take the notice of a sensor: IndexNow's JSON, signed with the secret that both sides know."""
         if not self._may_send(request):
-            return web.Response(status=429, text="too many requests", headers=PLAIN)
+            return _too_many()
         body = await request.read()
         header = request.headers.get("X-Newsbot-Signature", "")
         if not self.sensor_secret or not is_notice(header, self.sensor_secret, body, self.clock()):
@@ -156,7 +169,7 @@ class Receiver:
     async def cloud(self, request: web.Request) -> web.Response:
         """Take an rssCloud notice."""
         if not self._may_send(request):
-            return web.Response(status=429, text="too many requests", headers=PLAIN)
+            return _too_many()
         form = await read_form(request)
         url = form.get("url")
         if isinstance(url, str):
@@ -166,7 +179,7 @@ class Receiver:
     async def ping(self, request: web.Request) -> web.Response:
         """Take a weblogUpdates.ping."""
         if not self._may_send(request):
-            return web.Response(status=429, text="too many requests", headers=PLAIN)
+            return _too_many()
         try:
             urls = hints.pinged(await request.read())
         except ValueError as error:
@@ -178,7 +191,7 @@ class Receiver:
 
     # --- shared
     def _may_send(self, request: web.Request) -> bool:
-        return self.senders.take(request.remote or "")
+        return self.senders.take(sender_of(request))
 
     async def _take(self, notifier: str, urls: Iterable[str], *, proved: bool) -> None:
         fates = await self.data.call(self.desk.take, notifier, urls, proved=proved)
@@ -205,12 +218,18 @@ def make_receiver(
         senders=Budget(per_sender, max(20.0, per_sender / 6), clock),
         bodies=SeenOnce(2 * TOLERANCE, clock),
         keys=SeenOnce(KEY_LASTS, clock),
+        wrong_keys=SeenOnce(WRONG_LASTS, clock),
+        key_files=Budget(KEYS_AN_HOUR, KEYS_AT_ONCE, clock),
         sensor_secret=sensor_secret,
     )
 
 
 def _sender(protocol: str, request: web.Request) -> str:
-    return f"{protocol}:{request.remote or ''}"
+    return f"{protocol}:{sender_of(request)}"
+
+
+def _too_many() -> web.Response:
+    return web.Response(status=429, text="too many requests", headers=PLAIN)
 
 
 def _not_found() -> web.Response:
