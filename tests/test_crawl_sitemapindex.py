@@ -187,6 +187,32 @@ def test_files_rest_by_their_age_and_longer_each_time_they_are_unchanged(desk):
         assert rests == sorted(rests)
 
 
+@pytest.mark.parametrize(
+    ("name", "changes", "priority", "longest"),
+    [
+        ("news-sitemap.xml", 0, 80.0, 6 * HOUR),
+        ("posts-7.xml", 1, 80.0, 6 * HOUR),
+        ("posts-7.xml", 0, 80.0, LONGEST_REST),
+        ("news-2019-01.xml", 1, 39.5, LONGEST_REST),
+    ],
+)
+def test_files_that_new_articles_go_into_rest_no_longer_than_other_sources(
+    make_desk, name, changes, priority, longest
+):
+    desk, url = make_desk(), f"https://news.test/{name}"
+    rests = []
+    for turn in range(12):
+        desk.queue(url, Kind.SITEMAP, where=Where.SITEMAP, priority=priority)
+        [lease] = desk.state.frontier.lease("test", 1, horizon=desk.clock() + 1, ttl=60)
+        visit = desk.begin(lease)
+        visit.found = read(desk, visit, sitemap_xml({f"https://news.test/story/{min(turn, changes)}": ""}))
+        settle(desk.state, visit)
+        page = desk.state.storage.pages([lease.entry.fingerprint])[lease.entry.fingerprint]
+        rests.append(page.next_due - desk.clock())
+        desk.clock.now = page.next_due
+    assert max(rests) == pytest.approx(longest)
+
+
 def test_files_that_are_called_newer_each_time_but_never_change_come_last(desk):
     names = [f"https://news.test/{n}.xml" for n in range(3)]
     for turn in range(4):

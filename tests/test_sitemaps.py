@@ -160,6 +160,26 @@ def test_the_newest_stay_when_there_are_too_many() -> None:
 
 
 @pytest.mark.parametrize(
+    ("lastmod", "kept"),
+    [
+        (lambda number: "2024-01-01" if number >= MAX_URLS else "2020-01-01", {0, MAX_URLS, MAX_URLS + 9}),
+        (lambda number: "", {0, MAX_URLS + 9}),
+        (lambda number: "2020-01-01" if number % 2 else "", {1, MAX_URLS - 1, 0, MAX_URLS + 8}),
+    ],
+)
+def test_of_too_many_files_of_an_index_the_newest_stay(lastmod, kept) -> None:
+    files = [(f"https://map.example/{number}.xml", lastmod(number)) for number in range(MAX_URLS + 10)]
+    text = "".join(f"<sitemap><loc>{url}</loc><lastmod>{day}</lastmod></sitemap>" for url, day in files)
+    sitemap = parse(gzip.compress(f"<sitemapindex>{text}</sitemapindex>".encode()))
+    children = [child.url for child in sitemap.children]
+    assert len(children) == MAX_URLS
+    assert {files[number][0] for number in kept} <= set(children)
+    places = [int(url[20:-4]) for url in children]
+    assert places == sorted(places), "in the order of the file"
+    assert "too_many_urls:10" in sitemap.problems
+
+
+@pytest.mark.parametrize(
     ("body", "reason"),
     [
         (b"", "empty"),

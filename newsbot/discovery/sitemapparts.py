@@ -100,10 +100,10 @@ class SitemapCollector:
             self.problem("self_reference")
         elif name in self._children:
             self.problem("duplicate_child")
-        elif len(self._children) >= MAX_URLS:
-            self.problem("too_many_urls")
         else:
             self._children[name] = Child(url, self._date(entry.lastmod))
+            if len(self._children) >= 2 * MAX_URLS:
+                self._thin_out_children()
 
     def links(self) -> list[Link]:
         """Return the pages in the order of the file; the newest ones if there are too many."""
@@ -114,7 +114,8 @@ class SitemapCollector:
         return list(self._links.values())
 
     def children(self) -> list[Child]:
-        """Return the children in the order of the file."""
+        """Return the children in the order of the file; the newest ones if there are too many."""
+        self._thin_out_children()
         return list(self._children.values())
 
     def _thin_out(self) -> None:
@@ -125,6 +126,19 @@ class SitemapCollector:
         newest = sorted(self._links.values(), key=_time, reverse=True)[:MAX_URLS]
         kept = {link.url for link in newest}
         self._links = {url: link for url, link in self._links.items() if url in kept}
+
+    def _thin_out_children(self) -> None:
+        """Keep the newest children, then those without a date from both ends: either may be the newest."""
+        over = len(self._children) - MAX_URLS
+        if over <= 0:
+            return
+        self._problems["too_many_urls"] += over
+        dated = [one for one in self._children.items() if one[1].lastmod is not None]
+        kept = {name for name, _ in sorted(dated, key=_child_time, reverse=True)[:MAX_URLS]}
+        undated = [name for name, child in self._children.items() if child.lastmod is None]
+        room = MAX_URLS - len(kept)
+        kept |= {*undated[: room - room // 2], *undated[len(undated) - room // 2 :]}
+        self._children = {name: child for name, child in self._children.items() if name in kept}
 
     def _date(self, text: str) -> datetime | None:
         if not text:
@@ -137,6 +151,10 @@ class SitemapCollector:
 
 def _time(link: Link) -> datetime:
     return link.published_at or link.modified_at or _UNDATED
+
+
+def _child_time(child: tuple[str, Child]) -> datetime:
+    return child[1].lastmod or _UNDATED
 
 
 def _name(url: str) -> str:

@@ -5,7 +5,8 @@ last look, the newest first; what says no date is tried from both ends of the li
 before it. The files of a site take a share of its requests only (:data:`SHARE`, :data:`AT_ONCE` to begin
 with) and, but for the freshest, come behind articles; what is left over comes with the next look at the
 index. A file that does not change, or holds old pages only, rests longer and longer; the index brings it back
-when it calls it newer.
+when it calls it newer. Of the freshest files news sitemaps, and those that have changed once, rest no longer
+than other sources.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from itertools import chain, zip_longest
 from newsbot.crawlstate import CrawlState
 from newsbot.discovery.sitemapparts import MAX_URLS, Child
 from newsbot.items import Kind, Link, PageRecord, Where
+from newsbot.ranking import PATIENT_PRIORITY
 from newsbot.recrawl.planning import DAY, LONGEST_SOURCE_REST
 from newsbot.urls import canonicalize, fingerprint
 from newsbot.visit import Found, Visit
@@ -94,7 +96,17 @@ def rest_of_file(state: CrawlState, visit: Visit, newest: datetime | None = None
     else:
         rest = 0.0 if newest is None else (now - newest.timestamp()) * _OLD_BY
     if rest >= LONGEST_SOURCE_REST:
-        visit.page["next_due"] = now + min(rest, LONGEST_REST)
+        visit.page["next_due"] = now + min(rest, LONGEST_SOURCE_REST if _is_live(visit) else LONGEST_REST)
+
+
+def _is_live(visit: Visit) -> bool:
+    """Tell the files into which new articles go: none of them may rest longer than other sources do.
+
+    Many indexes say no dates, so that nothing else would bring them back.
+    """
+    entry, before = visit.lease.entry, visit.record
+    changed = before is not None and before.changes > 0
+    return entry.priority > PATIENT_PRIORITY and (changed or _NEWS.search(entry.url) is not None)
 
 
 def _choose(state: CrawlState, children: Sequence[Child], visit: Visit) -> _Choice:
