@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from lxml import html
 
 from newsbot.discovery.context import is_navigation_name
-from newsbot.discovery.sections import find_links
+from newsbot.discovery.sections import MAX_LINKS, find_links
 from newsbot.items import Link, Where
 
 URL = "https://site.example/news/index.html"
@@ -99,6 +99,18 @@ def test_base(base: str, expected: str) -> None:
 def test_absolute_links_stay_as_written() -> None:
     page = "<a href=' https://Site.Example/Привет?a=1&b=2 '>x</a><a href='HTTPS://site.example/b'>y</a>"
     assert list(links(page)) == ["https://Site.Example/Привет?a=1&b=2", "HTTPS://site.example/b"]
+
+
+def test_of_too_many_links_those_that_look_like_articles_stay() -> None:
+    junk = "".join(f"<a href='/tag/some-tag-{number}'>Some tag</a>" for number in range(MAX_LINKS + 500))
+    stories = [f"/2026/11/20/a-long-story-about-the-bridge-{number}" for number in range(20)]
+    codes = [f"/x{number}" for number in range(20)]  # no address of an article, but the text is a headline
+    title = "A headline of more than five words"
+    body = junk + "".join(f"<p><a href='{path}'>{title}</a></p>" for path in stories + codes)
+    found = [link.url for link in find_links(f"<body>{body}</body>".encode(), URL)]
+    assert len(found) == MAX_LINKS
+    assert found[-40:] == ["https://site.example" + path for path in stories + codes]
+    assert found[0].endswith("/tag/some-tag-0"), "in the order of the page"
 
 
 def test_tree_and_body_give_the_same() -> None:

@@ -14,6 +14,7 @@ from newsbot.discovery.context import Context
 from newsbot.discovery.dates import parse_date
 from newsbot.discovery.pages import Page, as_tree, base_of
 from newsbot.items import Link, Where
+from newsbot.rules.shape import log_odds
 from newsbot.urls import is_asset
 
 MAX_LINKS = 2000
@@ -26,6 +27,7 @@ _MAX_TIMES = 200
 _MAX_STEPS = 5
 _MAX_NEAR = 12
 _HEADLINE_BLANKS = 3
+_LONG_HEADLINE, _ODDS_OF_WORD, _ODDS_OF_NAVIGATION = 7, 0.3, 2.0
 _OTHER_SCHEMES = (
     "#",
     "javascript:",
@@ -58,7 +60,7 @@ def find_links(
     navigation, a text of its own before a picture's, the longer text. A headline takes over the
     ``<time>`` beside it (``now`` and ``zone`` as in feeds). Left out are assets, the page itself and,
     without ``nofollow``, links so marked; fragments are cut off. Never raises; gives at most
-    :data:`MAX_LINKS` links.
+    :data:`MAX_LINKS` links, of more those that look most like articles.
     """
     tree = as_tree(page)
     if tree is None:
@@ -73,13 +75,19 @@ def find_links(
             continue
         one = found.get(address)
         if one is None:
-            if len(found) >= MAX_LINKS:
-                break
             one = found[address] = _Found(address)
         one.add(context.is_navigation(element), *text_of(element))
         homes[element] = one
     _add_times(tree, homes, now or utc(system_clock()), zone)
-    return [one.link() for one in found.values()]
+    return [one.link() for one in _likeliest(list(found.values()))]
+
+
+def _likeliest(found: list[_Found]) -> list[_Found]:
+    """Return those that are most likely articles, in the order of the page, if there are too many."""
+    if len(found) <= MAX_LINKS:
+        return found
+    best = sorted(range(len(found)), key=lambda place: -found[place].weight())[:MAX_LINKS]
+    return [found[place] for place in sorted(best)]
 
 
 class _Found:
@@ -100,6 +108,11 @@ class _Found:
         rank = (own, not navigation, len(text))
         if rank > self.rank:
             self.rank, self.text = rank, text
+
+    def weight(self) -> float:
+        """Return how much speaks for an article, as log-odds: the address, a headline's text, its place."""
+        headline = min(self.text.count(" "), _LONG_HEADLINE) * _ODDS_OF_WORD
+        return log_odds(self.address) + headline - (_ODDS_OF_NAVIGATION if self.navigation else 0.0)
 
     def link(self) -> Link:
         """Return it as a link."""
