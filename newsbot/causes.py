@@ -64,3 +64,8 @@ def cause_of(error: BaseException) -> str:
 def cause_of_status(status: int) -> str:
     """Return the token for an HTTP status from 400 on, e.g. ``http_404`` or ``http_5xx``."""
     return "http_5xx" if status >= 500 else f"http_{status}"
+
+
+def is_no_source(cause: str) -> bool:
+    """Return True if a feed or sitemap failed because there is none: gone, or something else is there."""
+    return cause in ("http_404", "http_410") or cause.startswith(("feed_", "sitemap_"))

@@ -21,6 +21,7 @@ from scrapy.statscollectors import StatsCollector
 
 from newsbot import backends
 from newsbot.archive import Archive, open_archive
+from newsbot.causes import is_no_source
 from newsbot.clock import Clock, system_clock, utc
 from newsbot.dedup.index import KEEP, NearIndex
 from newsbot.errors import ArgumentError, DataError
@@ -71,6 +72,8 @@ class CrawlState:
     index: NearIndex
     paused: frozenset[str] = frozenset()
     """Domains that people have paused, see :mod:`newsbot.pauses`."""
+    dead_sources: set[str]
+    """Feeds and sitemaps that are not there, whoever names them."""
 
     def __init__(self, settings: BaseSettings, stats: StatsCollector, arguments: Arguments) -> None:
         self.settings, self.stats = settings, stats
@@ -160,9 +163,11 @@ class CrawlState:
         self.paused = frozenset(paused(self.notes))
         self.refill_anew()
         self.tombstones.read(self.notes)
-        self.with_sources = {
-            record.source for record in self.storage.sources() if record.kind in ("feed", "sitemap")
-        } | {rule.domain for rule in self.rules if rule.feeds or rule.sitemaps}
+        known = [record for record in self.storage.sources() if record.kind in ("feed", "sitemap")]
+        self.dead_sources = {one.url for one in known if one.failures and is_no_source(one.last_error or "")}
+        self.with_sources = {one.source for one in known if one.url not in self.dead_sources} | {
+            rule.domain for rule in self.rules if rule.feeds or rule.sitemaps
+        }
 
     def _notice_lost_index(self, storage: Storage, index: NearIndex) -> None:
         """Say if nothing is known of the texts that were stored lately: copies of them would stay alone."""

@@ -1,10 +1,10 @@
-"""Feeds and sitemaps where they lie on many sites, tried when a site names none.
+"""Feeds and sitemaps where they lie on many sites, tried when a site names none that is there.
 
-When neither the home page nor robots.txt has named a feed or sitemap, the usual places
-(:func:`newsbot.discovery.autodiscovery.usual_places`) are asked for, one after the other, as every other
-page: at the host's pace, by robots.txt and ``deny``. The first that holds links ends it, and so does a
-section that names a feed meanwhile. What came of it is kept in a note, so that a site without any is asked
-again after :data:`ASK_AGAIN` only, whichever worker looks.
+When neither the home page nor robots.txt has named a feed or sitemap, or those turn out to be dead, the
+usual places (:func:`newsbot.discovery.autodiscovery.usual_places`) are asked for, one after the other, as
+every other page: at the host's pace, by robots.txt and ``deny``. The first that holds links ends it, and so
+does a section that names a feed meanwhile. What came of it is kept in a note, so that a site without any is
+asked again after :data:`ASK_AGAIN` only, whichever worker looks.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
+from newsbot.causes import is_no_source
 from newsbot.crawlstate import CrawlState
 from newsbot.discovery.autodiscovery import usual_places
 from newsbot.intake import follows, queue_found
@@ -31,8 +32,10 @@ AFTER_TROUBLE = 86400.0
 """Seconds until a site is asked again that did not answer, or refused."""
 NOTHING = "nothing_there"
 """Fault of a guessed address that gives a feed or sitemap without links."""
-_ABSENT = ("http_404", "http_410", "robots", "denied", "redirect_known", "redirects", "bad_url", NOTHING)
-_UNREADABLE = ("feed_", "sitemap_")
+_ABSENT = ("robots", "denied", "redirect_known", "redirects", "bad_url", NOTHING)
+MAX_DEAD = 100_000
+"""Dead sources that are remembered."""
+_SAYS_NOTHING = ("too_young", "ours")
 
 
 def guess_sources(state: CrawlState, visit: Visit) -> None:
@@ -40,11 +43,49 @@ def guess_sources(state: CrawlState, visit: Visit) -> None:
     domain = visit.rule.domain
     if domain in state.with_sources or not _is_home(visit) or visit.outcome.failed:
         return
+    _begin(state, visit, visit.url)
+
+
+def judge_source(state: CrawlState, visit: Visit) -> None:
+    """After the visit of a feed or sitemap: a site all of whose sources are dead is one without any.
+
+    Many a robots.txt names a sitemap that was never there. Links on articles are followed then, and the usual
+    places are asked for.
+    """
+    domain, url = visit.rule.domain, visit.lease.entry.url
+    if visit.kind not in (Kind.FEED, Kind.SITEMAP) or visit.guessed or visit.outcome.error in _SAYS_NOTHING:
+        return
+    if not _is_dead(visit):
+        state.dead_sources.discard(url)
+        if not visit.outcome.failed:
+            state.with_sources.add(domain)
+        return
+    if len(state.dead_sources) < MAX_DEAD:
+        state.dead_sources.add(url)
+    if visit.rule.has_sources or visit.of_index or visit.data.get("where") != Where.AUTODISCOVERY:
+        return
+    others = [one for one in state.storage.sources(domain) if one.kind != Kind.SECTION and one.url != url]
+    if all(one.failures for one in others):
+        state.with_sources.discard(domain)
+        _begin(state, visit, visit.data.get("referrer") or url)
+
+
+def _is_dead(visit: Visit) -> bool:
+    outcome = visit.outcome
+    if outcome.failed:
+        return is_no_source(outcome.cause)
+    read = not outcome.not_modified and outcome.changed is not False
+    return read and not visit.page.get("links_count")
+
+
+def _begin(state: CrawlState, visit: Visit, url: str) -> None:
+    """Ask for the first usual place on the host of ``url``, unless that was done lately."""
+    domain = visit.rule.domain
     told = state.notes.notes(NOTE_KIND + domain).get("asked", {})
     until = told.get("until")
     if isinstance(until, int | float) and state.clock() < until:
         return
-    places = _places(state, visit, visit.url)
+    places = _places(state, visit, url)
     if places:
         _remember(state, domain, ASK_AGAIN)
         _ask(state, visit, places[0])
@@ -63,7 +104,7 @@ def end_guess(state: CrawlState, visit: Visit) -> bool:
         return False
     state.count("guessed/absent")
     visit.note(state.clock(), "guessed", absent=outcome.cause)
-    if outcome.cause not in _ABSENT and not outcome.cause.startswith(_UNREADABLE):
+    if outcome.cause not in _ABSENT and not is_no_source(outcome.cause):
         _remember(state, domain, AFTER_TROUBLE, cause=outcome.cause)
         return True
     place = None if domain in state.with_sources else _next(state, visit)

@@ -107,7 +107,8 @@ def _queue(state: CrawlState, batch: Batch, visit: Visit | None, *, force: bool)
     state.count("links/same_headline", sum(compress(marked, (one is Added.NEW for one in verdicts))))
     state.count("links/known", len(verdicts) - new)
     for entry in entries:
-        if entry.kind in (Kind.FEED, Kind.SITEMAP) and entry.data["where"] != Where.GUESS:
+        listed = entry.kind in (Kind.FEED, Kind.SITEMAP) and entry.data["where"] != Where.GUESS
+        if listed and entry.url not in state.dead_sources:
             state.with_sources.add(entry.data["source"])
     return new
 
@@ -293,8 +294,8 @@ def _may_go_to(state: CrawlState, link: Link, rule: Rule, visit: Visit) -> bool:
         return True
     if link.where not in (Where.FEED, Where.NEWS_SITEMAP):
         return False
-    # items of a feed may live on another site: one with a rule, or any where a person named the feed
-    asked = visit.data.get("where") == Where.ARGUMENT
+    # items of a feed may live elsewhere: on a site with a rule, or any if a person or a rule named the feed
+    asked = visit.data.get("where") in (Where.ARGUMENT, Where.SEED)
     return asked or (state.limited_to is None and state.rules.get(rule.domain) is not None)
 
 
@@ -316,7 +317,8 @@ def follows(state: CrawlState, kind: Kind, rule: Rule, visit: Visit) -> bool:
     """Return True if links of ``kind`` on the visited page are followed in this crawl.
 
     The argument ``follow`` wins over the rule's; without both everything that the site offers is read:
-    feeds, sitemaps and section fronts, and links on article pages where there is neither feed nor sitemap.
+    feeds, sitemaps and section fronts, and links on article pages where there is neither feed nor sitemap
+    (an article that a feed of another site named has one).
     """
     chosen = state.arguments.follow or rule.follow
     if kind in (Kind.FEED, Kind.SITEMAP):
@@ -327,7 +329,8 @@ def follows(state: CrawlState, kind: Kind, rule: Rule, visit: Visit) -> bool:
         needed = "sections" if visit.kind is Kind.SECTION else "links"
     if chosen is not None:
         return needed in chosen
-    return needed != "links" or rule.domain not in state.with_sources
+    listed = visit.data.get("where") in (Where.FEED, Where.NEWS_SITEMAP)
+    return needed != "links" or not (listed or rule.domain in state.with_sources)
 
 
 def _outside_dates(state: CrawlState, link: Link) -> bool:

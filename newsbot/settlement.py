@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from newsbot.aliases import record_addresses
 from newsbot.crawlstate import CrawlState
-from newsbot.guessing import end_guess, guess_sources
+from newsbot.guessing import end_guess, guess_sources, judge_source
 from newsbot.intake import end_trial, queue_found
 from newsbot.items import Kind, Link, PageRecord, Where
 from newsbot.lessons import EXPLORED
@@ -57,6 +57,7 @@ def settle(state: CrawlState, visit: Visit) -> None:
     if home is None and _retry(state, visit, record):
         return
     absent = visit.guessed and end_guess(state, visit)
+    judge_source(state, visit)
     book = SourceBook(state, visit, record.url) if visit.keeps_book and not absent else None
     decision = NOT_THERE
     if not absent:

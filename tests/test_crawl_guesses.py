@@ -175,6 +175,25 @@ def test_the_search_begins_anew_after_a_month_only(bare):
     assert source.next_due <= bare.clock() + 6 * 3600, "it is polled as any feed from now on"
 
 
+@pytest.mark.parametrize("feed", [True, False])
+def test_a_site_whose_sources_are_dead_is_one_without_any(site, world, feed):
+    site.robots(f"Sitemap: {HOST}/my-map.xml\n")  # many name one that was never there
+    stories = [f"{HOST}/2026/11/20/story-about-bridge-number-{n}" for n in range(5)]
+    link = "<p><a href='{}'>A headline of more than five words</a></p>"
+    site.page(f"{HOST}/", HOME.replace("</body>", link.format(stories[0]) + "</body>"))
+    for n, url in enumerate(stories):
+        site.page(url, article_html(n, extra="".join(map(link.format, stories[n + 1 : n + 2]))))
+    if feed:
+        site.page(f"{HOST}/feed.xml", feed_xml(stories), headers=XML)
+    world.rule("_defaults", "delay: 0\nconcurrency: 1\ninterval: {section: 0, article: 30d}\n")
+    world.crawl("-a", f"url={HOST}/")
+    assert world.urls() == stories
+    before = len(asked(site))
+    assert before == GUESSED.index("/feed.xml") + 1 if feed else len(GUESSED)
+    world.crawl("-a", f"url={HOST}/")
+    assert len(asked(site)) <= before + 1, "what was not there is not looked for again in the next crawl"
+
+
 def test_a_place_that_gave_a_feed_once_is_a_source_that_may_fail(bare):
     assert look_at_home(bare) == GUESSED[0]
     end(bare, bare.begin(bare.lease), feed_xml(["https://bare.test/story/1"]))

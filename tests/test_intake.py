@@ -186,6 +186,15 @@ def test_only_feeds_lead_to_other_sites_and_only_to_those_with_rules(make_desk, 
     assert rejected(desk) == ({} if taken else {"offsite": 1})
 
 
+def test_items_of_a_feed_that_a_rule_names_may_live_anywhere(make_desk):
+    rules = {"feeds.test": "domain: feeds.test\nfeeds: https://feeds.test/rss\n"}
+    desk = make_desk(rules, sites=("feeds.test",))
+    visit = desk.visit("https://feeds.test/rss", Kind.FEED, where=Where.SEED)
+    assert queue_found(desk.state, found(story(1, "elsewhere.test"), where=Where.FEED), visit) == 1
+    assert desk.state.accepts("elsewhere.test"), "also in a crawl of that site alone"
+    assert queue_found(desk.state, found(story(2, "elsewhere.test")), visit) == 0, "a mere link is no item"
+
+
 def test_a_source_stays_with_the_rule_that_names_it_wherever_it_lives(make_desk):
     desk = make_desk(OTHER_RULE)
     link = Link(url="https://feeds.test/news", where=Where.SEED, kind=Kind.FEED)
@@ -223,12 +232,18 @@ def test_follow_says_what_is_read(make_desk, link, on, needed, chosen):
 
 def test_links_of_articles_are_followed_where_there_is_no_source(make_desk):
     desk = make_desk({"bare.test": "domain: bare.test\n"})
-    visit = desk.visit("https://bare.test/a-story")
+    visit = desk.visit("https://bare.test/a-story", where=Where.BODY)
     assert follows(desk.state, Kind.ARTICLE, visit.rule, visit)
     desk.state.with_sources.add("bare.test")
     assert not follows(desk.state, Kind.ARTICLE, visit.rule, visit)
     queue_found(desk.state, found(story(1, "bare.test")), visit)
     assert rejected(desk) == {"not_followed": 1}
+
+
+def test_links_of_an_article_that_a_feed_named_are_left_to_the_feed(make_desk):
+    desk = make_desk({"feeds.test": "domain: feeds.test\nfeeds: https://feeds.test/rss\n"})
+    visit = desk.visit("https://elsewhere.test/a-story", where=Where.FEED)
+    assert not follows(desk.state, Kind.ARTICLE, visit.rule, visit), "else the whole web would be crawled"
 
 
 def test_the_argument_follow_wins_over_the_rules(make_desk):
