@@ -148,7 +148,8 @@ def _send(client: redis.Redis, *command: Argument) -> Any:
     """
     pool = getattr(client, "connection_pool", None)
     if pool is None:
-        return client.execute_command(*command)
+        execute: Callable[..., Any] = client.execute_command
+        return execute(*command)
     connection = pool.get_connection()
     try:
         connection.send_command(*command)
