@@ -1,11 +1,16 @@
-"""Names of the months as news pages write them, full, in the genitive and abbreviated.
+"""Names of the months as news pages write them, full, in the genitive and abbreviated; in some 60 languages.
 
-The languages stand in a fixed order: English, Russian, Ukrainian, Belarusian, Bulgarian, German, French,
+The languages here stand in a fixed order: English, Russian, Ukrainian, Belarusian, Bulgarian, German, French,
 Spanish, Portuguese, Italian, Romanian, Polish, Czech, Croatian, Turkish, Icelandic, Finnish, Hungarian,
 Lithuanian, Latvian, Estonian, Greek, Hebrew, Arabic; Nordic, Dutch and Indonesian names where they differ.
+The others are in :mod:`newsbot.monthnames`.
 """
 
 from __future__ import annotations
+
+from unicodedata import normalize
+
+from newsbot.monthnames import by_language
 
 _TABLE = """
 1: january jan январь января янв січень січня січ студзень студзеня януари януар januar jänner jän januari
@@ -54,28 +59,54 @@ _TABLE = """
 
 
 def _numbers(table: str) -> dict[str, int]:
-    """Read the table; a name that two months share (``listopada``) belongs to the first of them."""
+    """Read the tables; a name that two months share (``listopada``) belongs to the first of them."""
     numbers: dict[str, int] = {}
     number = 0
     for word in table.split():
         if word[:-1].isdecimal():
             number = int(word[:-1])
         else:
-            numbers.setdefault(word, number)
+            numbers.setdefault(_key(word), number)
+    for months in by_language().values():
+        for number, names in enumerate(months, start=1):
+            for name in names:
+                numbers.setdefault(_key(name), number)
     return numbers
+
+
+def _key(name: str) -> str:
+    """What is compared: case goes, with what Turkish and Greek capitals leave when they become small."""
+    return normalize("NFC", name.casefold()).replace("i\u0307", "i").rstrip(".")
 
 
 MONTHS: dict[str, int] = _numbers(_TABLE)
 """Month number by lower-case name."""
 
-AMBIGUOUS = {"listopada": {"hr": 10, "pl": 11, "cs": 11}, "lip": {"hr": 6, "uk": 7}}
+AMBIGUOUS = {
+    "listopada": {"hr": 10, "pl": 11, "cs": 11},
+    "listopad": {"hr": 10},
+    "lis": {"hr": 10},
+    "lip": {"hr": 6, "uk": 7, "pl": 7},
+    "srp": {"hr": 7},
+}
 """Names that mean different months; the language decides, else :data:`MONTHS`."""
+_ADDED = "'’׳॰"
+"""Signs of an abbreviation or a quotation that are no part of a name."""
 
 
 def month(name: str, language: str | None = None) -> int | None:
-    """Return the number of the month that ``name`` means, None for a word that is no month."""
-    name = name.casefold().rstrip(".")
-    name = name[:-1] if name not in MONTHS and name.endswith(("י", "'")) else name
-    if language and name in AMBIGUOUS and language in AMBIGUOUS[name]:
-        return AMBIGUOUS[name][language]
-    return MONTHS.get(name) or MONTHS.get(name.removeprefix("ב"))
+    """Return the number of the month that ``name`` means, None for a word that is no month.
+
+    ``language`` may be a tag with a country (``pl-pl``).
+    """
+    name = _key(name)
+    if language and (meant := AMBIGUOUS.get(name, {}).get(language[:2])) is not None:
+        return meant
+    return MONTHS.get(name) or _inflected(name)
+
+
+def _inflected(name: str) -> int | None:
+    """The month of a name with a preposition or an ending of its own, or a sign behind it."""
+    name = name.rstrip(_ADDED)
+    bare = name.removesuffix("י").removesuffix("ren")
+    return MONTHS.get(name) or MONTHS.get(name.removeprefix("ב")) or MONTHS.get(bare)

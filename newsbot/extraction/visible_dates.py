@@ -9,7 +9,7 @@ from itertools import chain, islice
 
 from lxml.html import HtmlElement
 
-from newsbot.extraction.dates import Written, find_date, parse_stamp
+from newsbot.extraction.dates import Written, find_date, has_digit, parse_stamp
 from newsbot.extraction.page import Page, text_of, xpath
 from newsbot.extraction.relative import MAX_TEXT as MAX_RELATIVE
 from newsbot.extraction.relative import relative_moment
@@ -64,7 +64,7 @@ def visible_dates(page: Page, region: str | None) -> Iterator[tuple[Written, flo
     yield from near_headline(page, region)
     for index, element in enumerate(_DATED(page.tree)[:MAX_ELEMENTS]):
         text = text_of(element, 300)
-        if not 6 <= len(text) <= 200 or not any(sign.isdigit() for sign in text):
+        if not 6 <= len(text) <= 200 or not has_digit(text):
             continue
         written = find_date(text, region)
         if written is not None:
@@ -94,7 +94,7 @@ def dates_in_text(page: Page, region: str | None) -> Iterator[tuple[Written, flo
     for element in islice(page.tree.iter(*_LINES), MAX_LOOKED_AT):
         after = after or element is headline
         own = _own_start(element)
-        if not any(sign.isdigit() for sign in own) or _SAYS_OTHER.search(own):
+        if not has_digit(own) or _SAYS_OTHER.search(own):
             continue
         written = find_date(own, region)
         if written is not None:

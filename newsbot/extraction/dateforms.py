@@ -1,0 +1,91 @@
+"""The forms in which pages write a date, with or without a clock: regular expressions, and zones by name."""
+
+from __future__ import annotations
+
+import re
+
+_HOURS = {
+    "z": 0.0, "ut": 0.0, "utc": 0.0, "gmt": 0.0, "wet": 0.0, "bst": 1.0, "west": 1.0, "wat": 1.0, "cet": 1.0,
+    "mez": 1.0, "cat": 2.0, "sast": 2.0, "cest": 2.0, "mesz": 2.0, "eet": 2.0, "eest": 3.0, "idt": 3.0,
+    "eat": 3.0, "msk": 3.0, "мск": 3.0, "trt": 3.0, "gst": 4.0, "pkt": 5.0, "ist": 5.5, "npt": 5.75,
+    "wib": 7.0, "ict": 7.0, "hkt": 8.0, "sgt": 8.0, "myt": 8.0, "pht": 8.0, "wita": 8.0, "awst": 8.0,
+    "wit": 9.0, "jst": 9.0, "kst": 9.0, "acst": 9.5, "aest": 10.0, "acdt": 10.5, "aedt": 11.0, "nzst": 12.0,
+    "nzdt": 13.0, "nst": -3.5, "ndt": -2.5, "ast": -4.0, "adt": -3.0, "est": -5.0, "edt": -4.0, "et": -5.0,
+    "cst": -6.0, "cdt": -5.0, "ct": -6.0, "mst": -7.0, "mdt": -6.0, "mt": -7.0, "pst": -8.0, "pdt": -7.0,
+    "pt": -8.0, "akst": -9.0, "akdt": -8.0, "hst": -10.0, "brt": -3.0, "art": -3.0,
+}  # fmt: skip
+_SUMMER = frozenset({"et", "ct", "mt", "pt"})
+"""Names that mean the winter and the summer clock, each in its time."""
+_ELSEWHERE = {("cst", "zh"): 8.0, ("ist", "he"): 2.0, ("ist", "ga"): 1.0, ("bst", "bn"): 6.0}
+"""Names that mean another zone on pages in some languages."""
+
+ZONE_NAMES = "|".join(sorted(_HOURS, key=len, reverse=True))
+CLOCK = (
+    r"(?P<hour>[01]?\d|2[0-4])"
+    r"(?:[:.ч时時點点시h]\s?(?P<minute>[0-5]\d)(?!\d)(?:[:.](?P<second>[0-5]\d)(?!\d)(?:[.,]\d{1,9})?)?)"
+    r"\s{0,2}(?P<half>[AaPp]\.?\s?[Mm]\b\.?)?"
+    rf"(?:\s{{0,3}}\(?(?P<zone>{ZONE_NAMES})\b\)?)?(?:\s{{0,2}}(?P<offset>[+-]\d\d(?::?\d\d)?)(?!\d))?"
+)
+_HOUR_ONLY = r"(?P<hour12>1[0-2]|[1-9])\s?(?P<half12>[AaPp]\.?[Mm]\b\.?)"
+_AT = (
+    "at|um|o|à|a|alle|ore|в|о|у|г|ж|թ|р|м|года?|года|року|klo|kl|ob|u|v|óra|m|as|às|las|les|saat|pukul|jam|"
+    "uhr|the|og|of|เวลา|ค.ศ|พ.ศ|في|ساعت"
+)
+_GAP = rf"(?:[\s,;|/·•–—\-]|\b(?:{_AT})\b|[.@]){{0,12}}"
+_TAIL = rf"(?:{_GAP}(?:{CLOCK}|{_HOUR_ONLY}))?"
+_DE = r"(?:\s?(?:(?:de|del|da|do|of|ta['’])\s|d['’]))?"
+_SIGN = r"(?:[^\W\d_]|[\u0300-\u036f\u064b-\u0655\u0900-\u0e7f\u0e80-\u0eff\u1000-\u109f\u1780-\u17ff])"
+"""A letter, or one of the vowel signs that Python counts as no part of a word."""
+_WORD = (
+    rf"(?P<name>[\u0e01-\u0e4e]{{1,3}}\.[\u0e01-\u0e2e]|(?:كانون|تشرين)\s\w{{5,6}}|{_SIGN}{{2,18}})['’׳]?\.?"
+)
+_YEAR = r"(?P<year>(?:19|20)\d\d)"
+_DAY = r"(?P<day>[0-3]?\d)"
+_OF_YEAR = r"(?:[.,]|\(e\)ko)?(?:[\s\-]?(?:m\.|gada|թ\.|ж\.,?|оны))?"
+"""What stands behind a year that comes first (Lithuanian, Latvian, Armenian, Kazakh …)."""
+FORMS = tuple(
+    re.compile(form, re.IGNORECASE)
+    for form in (
+        # 2024年5月3日 14:05
+        rf"(?<!\d){_YEAR}\s?[年년]\s?(?P<month>\d{{1,2}})\s?[月월]\s?(?P<day>\d{{1,2}})\s?[日일]?{_TAIL}",
+        # 2024-05-03 14:05:10 +0300, 2024/5/3, 2024. 5. 3.
+        rf"(?<!\d){_YEAR}(?P<mark>[-/.])\s?(?P<month>\d{{1,2}})(?P=mark)\s?(?P<day>\d{{1,2}})(?!\d)\.?(?:T|{_GAP})?(?:{CLOCK})?",
+        # 3 мая 2024 г., 14:05; 3rd of May 2024; 3 de mayo de 2024; 3 พฤษภาคม 2567
+        (
+            rf"(?<!\d){_DAY}(?:st|nd|rd|th|er|º|\.)?[\s,\-/]{{0,3}}{_DE}(?:tháng\s)?{_WORD}"
+            rf"[\s,\-/]{{0,3}}{_DE}(?:ค\.ศ\.\s|พ\.ศ\.\s)?(?P<year>(?:19|20|25)\d\d)(?!\d){_TAIL}"
+        ),
+        # May 3, 2024, 2:05 pm
+        rf"(?<![^\W\d_]){_WORD}[\s\-]{{1,3}}{_DAY}(?:st|nd|rd|th)?[\s,\-]{{1,3}}{_YEAR}(?!\d){_TAIL}",
+        # 03.05.2024 14:05, 03/05/2024
+        rf"(?<![\d.]){_DAY}(?P<mark>[./\-])\s?(?P<month>[0-3]?\d)(?P=mark)\s?{_YEAR}(?![\d]){_TAIL}",
+        # 3 tháng 5, 2024; 3 thg 5, 2024
+        rf"(?<!\d){_DAY}\s(?:tháng|thg)\s(?P<month>[01]?\d)(?:,?\s|\snăm\s){_YEAR}{_TAIL}",
+        # 2024. május 3., 2024 m. gegužės 3 d.
+        rf"(?<!\d){_YEAR}{_OF_YEAR}\s{_WORD}\s{_DAY}(?!\d)(?:\.|\s?d\.)?,?{_TAIL}",
+        # 2024. gada 3. maijs; 2024 ж. 3 мамыр
+        rf"(?<!\d){_YEAR}{_OF_YEAR}\s{_DAY}[.\-]?\s?{_WORD}(?!\w){_TAIL}",
+        # 2024 оны 5-р сарын 3
+        rf"(?<!\d){_YEAR}\s?оны\s(?P<month>[01]?\d)(?:-?р)?\sсарын\s{_DAY}(?!\d){_TAIL}",
+        # 03.05.24
+        rf"(?<![\d.]){_DAY}(?P<mark>[./])(?P<month>[01]?\d)(?P=mark)(?P<year>\d\d)(?![\d.]){_TAIL}",
+    )
+)
+BEFORE = re.compile(rf"{CLOCK}[\s,;|/·•–—\-]{{1,4}}$", re.IGNORECASE)
+"""A clock that stands before the date."""
+COMPACT = re.compile(r"((?:19|20)\d\d)(\d\d)(\d\d)(?:T?(\d\d)(\d\d)(\d\d)?(Z|[+-]\d{4})?)?")
+JAVASCRIPT = re.compile(
+    r"[A-Z][a-z]{2} ([A-Z][a-z]{2}) (\d\d) (?:(\d{4}) )?(\d\d):(\d\d):(\d\d) ?"
+    r"([A-Z]{3,4})?([+-]\d{4})?(?: (\d{4}))?"
+)
+SECONDS = re.compile(r".{10}[T ]\d\d:\d\d:\d\d")
+
+
+def hours_ahead(zone: str, month: int, language: str | None) -> float | None:
+    """Return how many hours the zone of this name is ahead of UTC in a month; None for an unknown name.
+
+    "ET" is EST in winter and EDT in summer.
+    """
+    name = zone.lower()
+    hours = _ELSEWHERE.get((name, (language or "")[:2])) or _HOURS.get(name)
+    return hours + 1 if hours is not None and name in _SUMMER and 3 < month < 11 else hours
