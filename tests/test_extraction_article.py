@@ -164,6 +164,41 @@ def test_the_canonical_address_is_believed_only_where_it_can_be() -> None:
         assert canonical(wrong) == URL
 
 
+@pytest.mark.parametrize(
+    ("url", "stated"),
+    [
+        ("https://www.example.org/news/rain/amp", "https://www.example.org/news/rain"),
+        ("https://www.example.org/news/rain/amp/", "https://www.example.org/news/rain/"),
+        ("https://www.example.org/news/rain/print/", "https://www.example.org/news/rain/"),
+        ("https://amp.example.org/news/rain", "https://www.example.org/news/rain"),
+        (
+            "https://www-example-org.cdn.ampproject.org/c/s/www.example.org/news/rain",
+            "https://www.example.org/news/rain",
+        ),
+    ],
+)
+def test_amp_and_print_lead_to_the_original(url: str, stated: str) -> None:
+    assert read(page(f'<link rel="canonical" href="{stated}">'), url).canonical_url == stated
+
+
+def test_a_cache_speaks_only_for_what_it_keeps() -> None:
+    url = "https://www-example-org.cdn.ampproject.org/c/s/www.example.org/news/rain"
+    assert (
+        read(page('<link rel="canonical" href="https://elsewhere.example/news">'), url).canonical_url == url
+    )
+    section = "https://www.example.org/news/rain"
+    assert read(page('<link rel="canonical" href="/news/">'), section).canonical_url == section
+
+
+@pytest.mark.parametrize(
+    "value",
+    ['["2024-05-03T10:00:01Z"]', '{"@value":"2024-05-03T10:00:01Z"}', "1714730401000", "1714730401.0"],
+)
+def test_dates_of_json_ld_in_other_shapes(value: str) -> None:
+    head = json_ld(f'{{"@type":"NewsArticle","headline":"x","datePublished":{value}}}')
+    assert read(page(head)).published_at == datetime(2024, 5, 3, 10, 0, 1, tzinfo=UTC)
+
+
 def test_json_ld_of_other_articles_is_not_taken() -> None:
     teasers = ",".join(
         f'{{"@type":"NewsArticle","url":"/other/{n}","headline":"Other {n}","datePublished":"2024-04-0{n}"}}'

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from newsbot.extraction.authors import clean_authors
 from newsbot.extraction.blocks import Block
 from newsbot.extraction.details import clean_tags
 from newsbot.extraction.language import detect, normal_code
+from newsbot.extraction.names import clean_authors
+from newsbot.extraction.sitename import clean_title
 from newsbot.extraction.tidy import tidy, trim_edges
-from newsbot.extraction.titles import clean_title
 from tests.extraction_pages import PROSE, TEXT, json_ld, page, read, saved
 
 
@@ -35,6 +35,37 @@ from tests.extraction_pages import PROSE, TEXT, json_ld, page, read, saved
     ],
 )
 def test_names(written: str, names: list[str]) -> None:
+    assert clean_authors([written]) == names
+
+
+@pytest.mark.parametrize(
+    ("written", "names"),
+    [
+        ("Jane Doe, Staff Writer", ["Jane Doe"]),
+        ("Staff Writer", ["Staff Writer"]),
+        ("Web Desk", ["Web Desk"]),
+        ("By Jane Doe Senior Political Correspondent", ["Jane Doe"]),
+        ("Reporting by Jane Doe; Editing by John Roe", ["Jane Doe"]),
+        ("By Jane Doe For The Daily News", ["Jane Doe"]),
+        ("Jane Doe - jane@example.org", ["Jane Doe"]),
+        ("Jane Doe on May 3, 2024", ["Jane Doe"]),
+        ("Mary E Smith", ["Mary E Smith"]),
+        ("Ana Silva e Rui Costa", ["Ana Silva", "Rui Costa"]),
+        ("Jane Doe Jr.", ["Jane Doe Jr."]),
+        ("Jane Doe, MD", ["Jane Doe"]),
+        ("View all posts by Jane Doe", ["Jane Doe"]),
+        ("Propos recueillis par Luc Morel", ["Luc Morel"]),
+        ("Skrevet av Ola Nordmann", ["Ola Nordmann"]),
+        ("Eine Analyse von Jane Doe", ["Jane Doe"]),
+        ("Γράφει ο Γιώργος Παπάς", ["Γιώργος Παπάς"]),
+        ("بقلم: أحمد علي", ["أحمد علي"]),
+        ("本报记者 张三", ["张三"]),
+        ("김철수 기자", ["김철수"]),
+        ("null null", []),
+        ("/author/jane-doe", []),
+    ],
+)
+def test_what_stands_around_names(written: str, names: list[str]) -> None:
     assert clean_authors([written]) == names
 
 
@@ -82,6 +113,39 @@ def test_sources_of_authors() -> None:
 )
 def test_titles_lose_the_name_of_the_site(title: str, expected: str) -> None:
     assert clean_title(title, ["the daily news", "dailynews", "dailynews com"]) == expected
+
+
+@pytest.mark.parametrize(
+    ("tail", "host"),
+    [
+        (" — RT World News", "www.rt.example"),
+        (" - BBC News", "www.bbc.co.uk"),
+        (" – DW – 05/03/2024", "www.dw.com"),
+        (" - The New York Times", "www.nytimes.com"),
+        (" - Los Angeles Times", "www.latimes.com"),
+        (" - WSJ", "www.wsj.com"),
+        (" – Frankfurter Allgemeine Zeitung", "www.faz.net"),
+        (" - МК", "www.mk.ru"),
+        (" — Фонтанка", "www.fontanka.ru"),
+        (": Lenta.ru", "lenta.ru"),
+        (" ‹ Example", "www.example.org"),
+        (" - Page 2 - Example", "www.example.org"),
+    ],
+)
+def test_the_name_of_the_site_is_known_from_its_host(tail: str, host: str) -> None:
+    html = page(title=f"Rain closes the lower road{tail}", h1="")
+    assert read(html, f"https://{host}/2024/some-story-here").title == "Rain closes the lower road"
+
+
+@pytest.mark.parametrize(
+    "title", ["Iran - Iraq war: what is known", "How to write a server - Node.js", "Bush, Blair and cars"]
+)
+def test_headlines_that_only_look_as_if_they_named_a_site(title: str) -> None:
+    assert read(page(title=title, h1=""), "https://www.bbc.com/2024/some-story").title == title
+
+
+def test_endless_abbreviations() -> None:
+    assert clean_title("Rain | " + "aaa " * 14 + "b", ["a" * 20]).startswith("Rain | a")
 
 
 def test_the_headline_that_most_evidence_agrees_on() -> None:
@@ -239,6 +303,24 @@ def test_a_page_with_a_side_column_is_none_itself() -> None:
 def test_the_name_of_the_site_gives_way_to_the_byline() -> None:
     head = "<meta name=author content='Daily Rain NEWS'><meta property=og:site_name content='Daily Rain'>"
     assert read(page(head, "<span class=byline>By Jane Doe</span>" + TEXT)).authors == ["Jane Doe"]
+
+
+@pytest.mark.parametrize("mark", ["style='text-align: right'", "align=right"])
+def test_the_name_that_closes_a_text(mark: str) -> None:
+    head = "<meta name=author content='Example News'><meta property=og:site_name content='Example News'>"
+    assert read(page(head, f"{TEXT}<p {mark}><b>Lê Phương</b></p>")).authors == ["Lê Phương"]
+    assert read(page(head, f"{TEXT}<p {mark}>It rained again.</p>")).authors == []
+
+
+def test_initials_of_the_site_are_no_person() -> None:
+    head = "<meta name=author content='Deutsche Welle'>"
+    html = page(head, f"<span class=byline>Von Jane Doe</span>{TEXT}")
+    assert read(html, "https://www.dw.com/de/regen/a-654").authors == ["Jane Doe"]
+
+
+def test_text_of_a_line_with_a_script_keeps_its_order() -> None:
+    heading = "<h1>Rain <i>closes <b>the lower</b> road</i> again<script>x()</script></h1>"
+    assert read(page(body=heading + TEXT, title="", h1="")).title == "Rain closes the lower road again"
 
 
 def test_headings_for_search_engines_and_lines_below_the_headline() -> None:

@@ -22,8 +22,9 @@ from newsbot.extraction.language import detect, normal_code
 from newsbot.extraction.page import Page
 from newsbot.extraction.parse import parse_html
 from newsbot.extraction.selectors import Selected, layout_for
+from newsbot.extraction.sitename import clean_title, site_names
 from newsbot.extraction.text import TEASER, Body, find_body
-from newsbot.extraction.titles import choose_title, clean_title, site_names, title_candidates
+from newsbot.extraction.titles import choose_title, title_candidates
 from newsbot.extraction.verdict import refuse_page, refuse_text
 from newsbot.items import Article, Link
 from newsbot.rules.schema import Rule

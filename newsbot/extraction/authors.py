@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import chain, islice
 from typing import Any
 
@@ -11,54 +11,16 @@ from lxml.html import HtmlElement
 
 from newsbot.extraction.authormarks import named_bylines, sure_names
 from newsbot.extraction.evidence import JSON_LD, META, MICRODATA, RULE, VISIBLE, Candidate
-from newsbot.extraction.jsonld import Nodes, texts
+from newsbot.extraction.jsonld import Nodes, texts, types_of
+from newsbot.extraction.names import BY, MAX_AUTHORS, clean_authors
 from newsbot.extraction.page import Page, text_of, xpath
-from newsbot.extraction.strings import key, plain, word_set
-from newsbot.extraction.titles import site_names
+from newsbot.extraction.sitename import site_names
+from newsbot.extraction.strings import key
 
-MAX_AUTHORS = 25
 MAX_LOOKED_AT = 10_000
 VISIBLE_TRUST = 0.5
 _SITE_TRUST = 0.3
 
-_SPLIT = re.compile(
-    r"\s*[;|•·/\n、，]\s*|\s*,\s+|(?<=[a-zа-яё]),(?=[A-ZА-ЯЁ])|\s+(?:and|und|et|e|y|i|og|och|en|и|й|та|ve|&|"
-    r"with|mit|avec|con)\s+",
-    re.IGNORECASE,
-)
-_BY = re.compile(
-    r"^(?:(?:written|veröffentlicht|erstellt|geschrieben|"
-    r"story|text|texte?|report(?:ed|ing)?|posted|published|фото и текст|текст|автор(?:ы|"
-    r"и)?(?: статьи| текста| материала)?|"
-    r"подготовил[аи]?|беседовал[аи]?|записал[аи]?|von|par|por|de la redacción|redigerad av|af|av|di|door|"
-    r"przez|yazan|autor(?:en|in|es|a|zy)?|"
-    r"auteur|author(?:s)?|byline|by|от|от автора|opinion|column|essay|kommentar|ein (?:kommentar|"
-    r"gastbeitrag|interview) von|"
-    r"an analysis|interview)\b\s*(?:by|von|par|of)?\s*[:\-–—]?\s*)+",
-    re.IGNORECASE,
-)
-_TAIL = re.compile(
-    r"\s*(?:[(\[<].{0,80}[)\]>]|[-–—|]\s+(?:[A-ZА-Я][\w.]*\s?){1,4}|@\w+|,\s*(?:md|phd|dr|jr|sr|"
-    r"ph\.d\.?))\s*$|\s+(?:updated|published|обновлено)\b.*$",
-    re.IGNORECASE,
-)
-_OFFICE = re.compile(r"\s?(?:기자|특파원|記者|记者)$")
-"""Reporter, correspondent: written behind the name in Korean, Japanese and Chinese."""
-_NOT_A_NAME = re.compile(
-    r"https?:|www\.|\.(?:com|org|net|ru|html?)/|@|[<>{}=_#*\\]|\d{2}|\b(?:updated|published|posted|veröffentlicht|"
-    r"comments?|share|follow|subscribe|photo|photos|image|video|"
-    r"copyright|all rights|read more|reporter|correspondent|editor|journalist|journalistin|redakteur(?:in)?|"
-    r"redaktor|autor|admin(?:istrator)?|"
-    r"contributor|contributors|read|minutes?|min|ago|edited|additional reporting|contact|email|more from|"
-    r"корреспондент|редактор|обозреватель|"
-    r"журналист|опубликовано|обновлено|фото|источник|читать|подписаться)\b",
-    re.IGNORECASE,
-)
-_EMPTY = word_set(
-    "admin administrator author autor автор editor redaktion redakcja redakce redacción redacao redação "
-    "redactie redazione редакция редактор "
-    "staff null none undefined unknown anonymous user guest name nan n a false true webmaster root superuser"
-)
 _LABEL = re.compile(
     r"[(\[]?(?:(?P<sure>(?:责编|责任编辑|作者|撰文|記者|文／|기자)\s?[:：]?|"
     r"(?:by|von|par|por|di|door|av|af|text|texte|words|story|текст|автор(?:ы)?|aut(?:h)?or(?:en|in|es|a|e)?|"
@@ -66,43 +28,9 @@ _LABEL = re.compile(
     re.IGNORECASE,
 )
 """What stands before the names in a line; after a ``sure`` one anything that may be a name is one."""
+_RIGHT = re.compile(r"text-align\s*:\s*right|;\s*right\s*$", re.IGNORECASE)
 _NAME = xpath(".//*[@itemprop='name']")
 _ASIDE = re.compile(r"comment|related|sidebar|footer|recommend|widget|bio\b|popular|social", re.IGNORECASE)
-
-
-def clean_authors(values: Iterable[str]) -> list[str]:
-    """Return names out of written bylines: one each, without "by", dates, addresses and handles.
-
-    >>> clean_authors(["By Jane Doe and John Roe, jane@example.org"])
-    ['Jane Doe', 'John Roe']
-    """
-    names: list[str] = []
-    seen: set[str] = set()
-    for value in values:
-        for name in _names(value):
-            if key(name) not in seen and len(names) < MAX_AUTHORS:
-                seen.add(key(name))
-                names.append(name)
-    return names
-
-
-def _names(value: str) -> Iterator[str]:
-    text = _BY.sub("", plain(value[:1000]))
-    if not text or text.startswith(("http:", "https:", "//", "www.")):
-        return
-    for part in _SPLIT.split(text):
-        name = _BY.sub("", (part or "").strip(' \t.,:;-–—|"«»“”'))
-        name = _OFFICE.sub("", _TAIL.sub("", name)).strip(" ,:;-–—|")
-        if _is_name(name):
-            yield name
-
-
-def _is_name(name: str) -> bool:
-    if not 2 <= len(name) <= 60 or key(name) in _EMPTY or not any(sign.isalpha() for sign in name):
-        return False
-    if name.count("(") != name.count(")"):  # a piece of something longer
-        return False
-    return len(name.split()) <= 6 and not _NOT_A_NAME.search(name)
 
 
 def author_candidates(page: Page) -> Iterator[Candidate[list[str]]]:
@@ -137,7 +65,16 @@ def _stated_authors(page: Page) -> Iterator[Candidate[list[str]]]:
         ),
         (
             page.meta_all(
-                "citation_author", "dc.creator", "dcterms.creator", "dcsext.author", "mediator_author"
+                "citation_author",
+                "dc.creator",
+                "dcterms.creator",
+                "dcsext.author",
+                "mediator_author",
+                "articleauthor",
+                "article_author",
+                "article-author",
+                "author_name",
+                "author-name",
             ),
             META,
             0.74,
@@ -172,7 +109,7 @@ def _by_type(value: Any, nodes: Nodes) -> tuple[list[str], list[str]]:
     for entry in (value if isinstance(value, list) else [value])[:50]:
         item = nodes.follow(entry)
         is_person = isinstance(item, str) or (
-            isinstance(item, dict) and "Organization" not in str(item.get("@type"))
+            isinstance(item, dict) and not any("Organization" in name for name in types_of(item))
         )
         (persons if is_person else others).extend(texts(item))
     return persons, others
@@ -191,7 +128,8 @@ def _is_site(name: str, page: Page) -> bool:
     name = key(name)
     sites = [*site_names(page), key(page.meta("copyright", "publisher", "dc.publisher"))]
     return bool(name) and (
-        name.replace(" ", "") in page.host.replace("-", "").replace(".", " ").split()
+        name.replace(" ", "") in (labels := page.host.replace("-", "").replace(".", " ").split())
+        or (" " in name and "".join(word[0] for word in name.split()) in labels)
         or any(name == site or (len(site) > 2 and name.startswith(f"{site} ")) for site in sites)
     )
 
@@ -204,9 +142,9 @@ def _bylines(page: Page) -> list[str]:
         if _is_aside(element, page):
             continue
         text = text_of(element, 400)
-        if 3 < len(text) <= 120 and clean_authors([text]) and (_BY.match(text) or _capitalised(text)):
+        if 3 < len(text) <= 120 and clean_authors([text]) and (BY.match(text) or _capitalised(text)):
             return [text]
-    return _labelled_names(page)
+    return _labelled_names(page) or _signature(page)
 
 
 def _labelled_names(page: Page) -> list[str]:
@@ -221,6 +159,18 @@ def _labelled_names(page: Page) -> list[str]:
             continue
         names = clean_authors([text[label.end() :]])
         if names and (label["sure"] or all(_is_full_name(name) for name in names)):
+            return names
+    return []
+
+
+def _signature(page: Page) -> list[str]:
+    """The full name that closes a text, set at the right: "<p align=right><b>Jane Doe</b></p>"."""
+    for element in islice(page.tree.iter("p", "div"), MAX_LOOKED_AT):
+        placed = f"{element.get('style') or ''};{element.get('align') or ''}"
+        if not _RIGHT.search(placed[:200]):
+            continue
+        names = clean_authors([text]) if 4 < len(text := text_of(element, 100)) <= 60 else []
+        if names and all(_is_full_name(name) for name in names) and not _is_aside(element, page):
             return names
     return []
 

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from newsbot import urls
 from newsbot.extraction.page import Page
+from newsbot.extraction.strings import word_set
+
+_AMP_CACHE = ".cdn.ampproject.org"
+_VARIANTS = word_set("amp amp.html print printable print.html mobile share")
+"""Last steps of an address that name another form of the page above."""
 
 
 def canonical_url(page: Page, drop_query: tuple[str, ...] = (), stated: str | None = None) -> tuple[str, str]:
@@ -35,7 +40,9 @@ def _believed(value: str, page: Page, own: str, drop_query: tuple[str, ...]) -> 
     except ValueError:
         return None
     target, source = urlsplit(found), urlsplit(own)
-    if urls.site_of(target.hostname or "") != urls.site_of(source.hostname or ""):
+    if urls.site_of(target.hostname or "") != urls.site_of(source.hostname or "") and not _is_kept_for(
+        source, target
+    ):
         return None
     if _is_front(found) and not _is_front(own):
         return None
@@ -43,9 +50,17 @@ def _believed(value: str, page: Page, own: str, drop_query: tuple[str, ...]) -> 
         len(target.path) < len(source.path)
         and source.path.startswith(target.path.rstrip("/") + "/")
         and not _same_story(target.path)
+        and source.path[len(target.path) :].strip("/").lower() not in _VARIANTS
     ):
         return None  # a section instead of the page below it
     return found
+
+
+def _is_kept_for(source: SplitResult, target: SplitResult) -> bool:
+    """True for the copy of an AMP page in a cache: its path begins with the address of the original."""
+    return (source.hostname or "").endswith(_AMP_CACHE) and (target.hostname or "") in source.path.split("/")[
+        :4
+    ]
 
 
 def _is_front(url: str) -> bool:

@@ -19,14 +19,10 @@ from newsbot.extraction.evidence import (
 )
 from newsbot.extraction.jsonld import first_text
 from newsbot.extraction.page import Page, text_of
+from newsbot.extraction.sitename import clean_title, site_names
 from newsbot.extraction.strings import key, plain, words
 from newsbot.items import Link, Where
 
-MAX_TITLE = 400
-
-_SEPARATOR = re.compile(
-    r"\s+[|¦│‖•·»›—–\-:/~]{1,2}\s+|\s*[|│‖ㅣ]\s*|\s+::\s+|\s*»\s*$|--|_(?=[^_]{2,20}$)|\s*›\s*"
-)
 _TAILED = re.compile(r"\s*(?:[|¦│‖•·»›/]|::|\s[–—\-]\s|:\s[^–—\-]|-\w{1,12}$)")
 _STRONG = re.compile(r"\s*[|│‖ㅣ]\s*|\s+(?:::+|»|›|«)\s+")
 _IN_TRAIL = re.compile(r"bread-?crumb|seo-?title", re.IGNORECASE)
@@ -46,75 +42,6 @@ _EMPTY = frozenset(
         "news",
     }
 )
-
-
-def clean_title(title: str, sites: list[str]) -> str:
-    """Return ``title`` without a leading or trailing part that names the site.
-
-    ``sites`` are names of the site as :func:`site_names` gives them, compared by their words.
-
-    >>> clean_title("Rain in May - The Daily News", ["daily news"])
-    'Rain in May'
-    """
-    title = plain(title)[:MAX_TITLE]
-    for _ in range(3):
-        shorter = _without_site(title, sites)
-        if shorter == title:
-            break
-        title = shorter
-    return title.strip(" |│»›–—-")
-
-
-def _without_site(title: str, sites: list[str]) -> str:
-    parts = list(_SEPARATOR.finditer(title))
-    if not parts:
-        return title
-    last, first = parts[-1], parts[0]
-    if _names_site(title[last.end() :], sites) and title[: last.start()].strip():
-        return title[: last.start()]
-    if _names_site(title[: first.start()], sites) and title[first.end() :].strip():
-        return title[first.end() :]
-    return title
-
-
-def _names_site(part: str, sites: list[str]) -> bool:
-    name = key(part)
-    joined = name.replace(" ", "")
-    if not name:
-        return True
-    for site in sites:
-        together = site.replace(" ", "")
-        if name == site or joined == together:
-            return True
-        shorter, longer = sorted((joined, together), key=len)
-        if (
-            len(shorter) >= 4
-            and shorter in longer
-            and len(name.split()) <= len(site.split()) + 3
-            and len(longer) < 3 * len(shorter)
-        ):
-            return True
-    return False
-
-
-def site_names(page: Page) -> list[str]:
-    """Return what the site may be called: its own metadata, its publisher, the labels of its host."""
-    publisher = page.article.get("publisher") if page.article else None
-    raw = [
-        page.meta("og:site_name"),
-        page.meta("application-name"),
-        page.meta("twitter:site").lstrip("@"),
-        page.meta("apple-mobile-web-app-title"),
-        first_text(page.nodes.follow(publisher)),
-    ]
-    labels = [
-        label
-        for label in page.host.split(".")
-        if label not in ("www", "com", "co", "m", "org", "net", "news")
-    ]
-    host = [page.host.removeprefix("www."), *[label for label in labels[:-1] or labels if len(label) > 2]]
-    found = [key(name) for name in [*raw, *host] if name and len(name) < 60]
-    return list(dict.fromkeys(filter(None, found)))
 
 
 def title_candidates(page: Page, hint: Link | None) -> Iterator[Candidate[str]]:

@@ -1,0 +1,126 @@
+"""Names out of bylines as pages write them: without "by", offices, dates, addresses and handles."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+from newsbot.extraction.strings import key, plain, word_set
+
+MAX_AUTHORS = 25
+MAX_BYLINES = 100
+
+_SPLIT = re.compile(
+    r"\s*[;|•·/\n、，]\s*|\s*,\s+|(?<=[a-zа-яё]),(?=[A-ZА-ЯЁ])|\s+(?:and|und|et|og|och|en|та|ve|&|with|mit|avec|con|"
+    r"(?-i:e|y|i|и|й))\s+",
+    re.IGNORECASE,
+)
+"""Single letters join names only in small print: "Mary E Smith" is one."""
+BY = re.compile(
+    r"^(?:(?:written|veröffentlicht|erstellt|geschrieben|words|"
+    r"story|text|texte?|tekst|report(?:ed|ing)?|posted|published|фото и текст|текст|автор(?:ы|"
+    r"и)?(?: статьи| текста| материала)?|"
+    r"подготовил[аи]?|беседовал[аи]?|записал[аи]?|von|par|por|de la redacción|redigerad av|af|av|di|door|"
+    r"przez|yazan|autor(?:en|in|es|a|zy)?|"
+    r"(?:publié|écrit|rédigé|propos recueillis|recueilli) par|(?:escrito|publicado|redactado) por|scritto da|"
+    r"(?:skrevet|skriven|publisert) av|geschreven door|oprac(?:owanie|owała?)?|oleh|penulis|"
+    r"γράφει [οη]|γράφουν οι|από τ(?:ον|ην|η)|"
+    r"auteur|author(?:s)?|byline|by|от|от автора|opinion|column|essay|kommentar|"
+    r"eine? (?:kommentar|gastbeitrag|interview|analyse|reportage|kolumne|essay|glosse|porträt) von|"
+    r"an analysis|interview|"
+    r"(?:(?:view |see |read )?(?:all )?(?:posts|articles|stories)|analysis|exclusive|review|comment|"
+    r"perspective)(?= by\b))\b\s*(?:by|von|par|of)?\s*[:\-–—.]?\s*)+"
+    r"|^(?:aus\s\w+|بقلم|كتبه?|כתב(?:ה)?|מאת)\s?:\s?|^(?:本报|本网|本刊)?(?:记者|記者|作者|撰文|责编|责任编辑)\s?[:：]?\s?",
+    re.IGNORECASE,
+)
+"""What stands before the first name."""
+_TAIL = re.compile(
+    r"\s*(?:[(\[<].{0,80}[)\]>]|[-–—|]\s+(?:[A-ZА-Я][\w.]*\s?){1,4}|@\w+|,\s*(?:md|phd|dr|jr|sr|"
+    r"ph\.d\.?))\s*$|\s+(?:updated|published|обновлено)\b.*$|"
+    r"\s+on\s+(?:mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\b.*$|"
+    r"\s+(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|twitter|facebook|instagram|linkedin|e-?mail|rss)$|"
+    r"\s+(?-i:[Ff]or (?:[A-Z][\w.]+ ?){1,4})$",
+    re.IGNORECASE,
+)
+_ADDRESS = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}")
+_OFFICE = re.compile(r"\s?(?:기자|특파원|記者|记者)$")
+"""Reporter, correspondent: written behind the name in Korean, Japanese and Chinese."""
+_ROLES = (
+    r"(?:writer|reporter|correspondent|editor|columnist|contributor|producer|analyst|journalist|author|"
+    r"critic|newsroom|desk)"
+)
+_KINDS = (
+    r"(?:senior|chief|staff|deputy|assistant|associate|contributing|guest|special|managing|political|"
+    r"business|health|science|sports?|technology|tech|world|news|foreign|features?|education|environment|"
+    r"economics?|national|local|crime|legal|royal|europe|us|uk)"
+)
+_ROLE_BEHIND = re.compile(rf"(?<=\w\s)(?<=\w\w\s){_KINDS}(?:\s{_KINDS}){{0,3}}\s{_ROLES}$", re.IGNORECASE)
+"""An office right behind a name, without a comma."""
+_ROLE = re.compile(
+    rf"^(?:[\w-]+\s){{0,3}}{_KINDS}\s(?:[\w-]+\s){{0,2}}{_ROLES}s?$|^[\w-]+\s{_ROLES}s?$", re.IGNORECASE
+)
+"""A part of a byline that is an office and no name; believed only beside names."""
+_DEGREES = word_set("md phd ph dr jr sr ii iii iv mba ma msc bsc rn rd esq dds llm")
+_NOT_A_NAME = re.compile(
+    r"https?:|www\.|\.(?:com|org|net|ru|html?)/|^/|@|[<>{}=_#*\\]|\d{2}|\b(?:updated|published|posted|veröffentlicht|"
+    r"comments?|share|follow|subscribe|photo|photos|image|video|"
+    r"copyright|all rights|read more|reporter|correspondent|editor|journalist|journalistin|redakteur(?:in)?|"
+    r"redaktor|autor|admin(?:istrator)?|"
+    r"contributor|contributors|read|minutes?|min|ago|edited|editing|additional reporting|contact|email|"
+    r"more from|"
+    r"корреспондент|редактор|обозреватель|специально для|"
+    r"журналист|опубликовано|обновлено|фото|источник|читать|подписаться)\b|"
+    r"^(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)[a-z]*\.?\s\d$",
+    re.IGNORECASE,
+)
+_EMPTY = word_set(
+    "admin administrator author autor автор editor redaktion redakcja redakce redacción redacao redação "
+    "redactie redazione редакция редактор array red "
+    "staff null none undefined unknown anonymous user guest name nan n a false true webmaster root superuser"
+)
+_SHORT = re.compile(r"(?:\b(?-i:[A-ZА-Я])|\b[JS]r)\.$")
+"""A full stop at the end that belongs to the name."""
+
+
+def clean_authors(values: Iterable[str]) -> list[str]:
+    """Return names out of written bylines: one each, without "by", dates, addresses and handles.
+
+    >>> clean_authors(["By Jane Doe and John Roe, jane@example.org"])
+    ['Jane Doe', 'John Roe']
+    """
+    names: list[str] = []
+    seen: set[str] = set()
+    for value in islice(values, MAX_BYLINES):
+        found = list(_names(value))
+        persons = [name for name in found if not _ROLE.match(name)]
+        for name in persons or found:
+            if key(name) not in seen and len(names) < MAX_AUTHORS:
+                seen.add(key(name))
+                names.append(name)
+    return names
+
+
+def _names(value: str) -> Iterator[str]:
+    text = BY.sub("", _ADDRESS.sub(" ", plain(value[:1000])).strip())
+    if not text or text.startswith(("http:", "https:", "/", "www.")):
+        return
+    for part in _SPLIT.split(text):
+        name = BY.sub("", (part or "").strip(' \t,:;-–—|"«»“”').lstrip("."))
+        name = _ROLE_BEHIND.sub("", _OFFICE.sub("", _TAIL.sub("", name))).strip(" ,:;-–—|")
+        if not _SHORT.search(name):
+            name = name.rstrip(". ")
+        if is_name(name):
+            yield name
+
+
+def is_name(name: str) -> bool:
+    """True for what may be a person's or an editorial office's name."""
+    words = key(name).split()
+    if not 2 <= len(name) <= 60 or not any(sign.isalpha() for sign in name):
+        return False
+    if " ".join(words) in _EMPTY or set(words) <= _EMPTY or (len(words) == 1 and words[0] in _DEGREES):
+        return False
+    if name.count("(") != name.count(")"):  # a piece of something longer
+        return False
+    return len(name.split()) <= 6 and not _NOT_A_NAME.search(name)
