@@ -30,6 +30,7 @@ def named_bylines(tree: HtmlElement) -> Iterator[HtmlElement]:
 
 def sure_names(tree: HtmlElement) -> Iterator[HtmlElement]:
     """Yield elements that can be nothing but an author's name: links to an author, hCard and microformats."""
+    known: dict[HtmlElement, bool] = {}
     for element in tree.iter(etree.Element):
         if element.tag == "a":
             href = element.get("href") or ""
@@ -37,10 +38,26 @@ def sure_names(tree: HtmlElement) -> Iterator[HtmlElement]:
                 yield element
                 continue
         named = element.get("class")
-        if named and (" fn " in f" {named} " or " p-author " in f" {named} ") and _in_author_box(element):
+        if (
+            named
+            and (" fn " in f" {named} " or " p-author " in f" {named} ")
+            and _in_author_box(element, known)
+        ):
             yield element
 
 
-def _in_author_box(element: HtmlElement) -> bool:
-    boxes = (box.get("class") or "" for box in chain((element,), element.iterancestors()))
-    return any("author" in named or "byline" in named for named in boxes)
+def _in_author_box(element: HtmlElement, known: dict[HtmlElement, bool]) -> bool:
+    """True within a box that is named after authors; ``known`` keeps what was found for boxes."""
+    passed: list[HtmlElement] = []
+    found = False
+    for box in chain((element,), element.iterancestors()):
+        if box in known:
+            found = known[box]
+            break
+        passed.append(box)
+        named = box.get("class") or ""
+        if "author" in named or "byline" in named:
+            found = True
+            break
+    known.update(dict.fromkeys(passed, found))
+    return found

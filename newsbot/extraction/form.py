@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 
-from newsbot.extraction.jsonld import Node
+from lxml.html import HtmlElement
+
+from newsbot.extraction.jsonld import Node, scalar, types_of
 from newsbot.extraction.page import Page, xpath
 from newsbot.extraction.strings import size, words
 from newsbot.items import Form
@@ -26,10 +29,11 @@ _GALLERY_PATH = re.compile(
 )
 _GALLERY_TYPE = re.compile(r"(?:Image|Media|Photograph)Gallery$")
 _LIVE_TYPE = re.compile(r"LiveBlogPosting$")
-_PICTURES = xpath("//figure[.//img] | //*[contains(@class,'gallery') or contains(@class,'slide')]//img")
 _STAMPS = 8
 """Time marks that entries of a live blog have."""
 _GALLERY_PICTURES = 5
+_MOST_PICTURES = 500
+_BOXES_ABOVE = 10
 _GALLERY_TEXT = 3000
 """A longer text is a story with pictures."""
 
@@ -57,6 +61,7 @@ _TEASER = 1500
 """Letters that a teaser may have."""
 _CUT = re.compile(r"(?:\.\.\.|…|\[…\])\W{0,3}$")
 _MOST_MARKED = 5000
+_MOST_LINES = 5000
 
 
 def form_of(page: Page, title: str, text: str) -> Form:
@@ -70,7 +75,7 @@ def form_of(page: Page, title: str, text: str) -> Form:
     gallery = bool(_GALLERY_PATH.search(page.parts.path)) or any(
         _is(node, _GALLERY_TYPE) for node in nodes[:20]
     )
-    if gallery and size(text) < _GALLERY_TEXT and len(_PICTURES(page.tree)) >= _GALLERY_PICTURES:
+    if gallery and size(text) < _GALLERY_TEXT and _pictures(page) >= _GALLERY_PICTURES:
         return "gallery"
     return "article"
 
@@ -93,27 +98,37 @@ def is_partial(page: Page, text: str) -> bool:
     return _offers(page) and (_is_walled(page) or bool(_CUT.search(text)))
 
 
-def _is(node: Node, pattern: re.Pattern[str]) -> bool:
-    kinds = node.get("@type")
+def _pictures(page: Page) -> int:
+    """Count the pictures in figures, galleries and slides."""
+    return sum(map(_is_shown, islice(page.tree.iter("img"), _MOST_PICTURES)))
+
+
+def _is_shown(picture: HtmlElement) -> bool:
     return any(
-        isinstance(k, str) and pattern.search(k) for k in (kinds if isinstance(kinds, list) else [kinds])
+        box.tag == "figure" or "gallery" in (named := box.get("class") or "") or "slide" in named
+        for box in islice(picture.iterancestors(), _BOXES_ABOVE)
     )
+
+
+def _is(node: Node, pattern: re.Pattern[str]) -> bool:
+    return any(pattern.search(name) for name in types_of(node))
 
 
 def _is_closed(node: Node) -> bool:
     """``isAccessibleForFree`` of schema.org, as a truth value or as a word."""
     value = node.get("isAccessibleForFree")
-    return value is False or str(value).strip().lower() in ("false", "no", "http://schema.org/false")
+    return value is False or scalar(value).strip().lower() in ("false", "no", "http://schema.org/false")
 
 
 def _word_count(node: Node) -> int:
-    stated = str(node.get("wordCount") or "").strip()[:9]
+    stated = scalar(node.get("wordCount")).strip()[:9]
     return int(stated) if stated.isdecimal() else 0
 
 
 def _offers(page: Page) -> bool:
     """True when a visible line asks the reader to subscribe in order to read on."""
-    for element in page.tree.iter("p", "div", "span", "h2", "h3", "a", "button"):
+    lines = page.tree.iter("p", "div", "span", "h2", "h3", "a", "button")
+    for element in islice(lines, _MOST_LINES):
         said = f"{element.text or ''} {' '.join(child.tail or '' for child in element[:3])}"
         if 10 < len(said) < 400 and _OFFER.search(said):
             return True

@@ -15,6 +15,7 @@ MAX_NODES = 3000
 MAX_DEPTH = 24
 MAX_SCRIPTS = 60
 MAX_LENGTH = 1_000_000
+MAX_NAMES_DEPTH = 4
 
 _ARTICLE = re.compile(r"(?:Article|BlogPosting|LiveBlogPosting|Report|NewsStory)$")
 _WEAK = re.compile(
@@ -135,12 +136,14 @@ def is_article(node: Node) -> bool:
     return _has_type(node, _ARTICLE)
 
 
-def _has_type(node: Node, pattern: re.Pattern[str]) -> bool:
+def types_of(node: Node) -> list[str]:
+    """Return the types of a node, as far as they are names."""
     types = node.get("@type")
-    return any(
-        isinstance(name, str) and pattern.search(name)
-        for name in (types if isinstance(types, list) else [types])
-    )
+    return [name for name in (types if isinstance(types, list) else [types])[:20] if isinstance(name, str)]
+
+
+def _has_type(node: Node, pattern: re.Pattern[str]) -> bool:
+    return any(pattern.search(name) for name in types_of(node))
 
 
 def load(script: str) -> list[Any]:
@@ -197,16 +200,36 @@ def _addresses(node: Node) -> Iterator[str]:
             yield value
 
 
-def texts(value: Any) -> list[str]:
-    """Return the strings of a value that may be a string, a node with a name, or a list of these."""
+def texts(value: Any, depth: int = MAX_NAMES_DEPTH) -> list[str]:
+    """Return the strings of a value that may be a string, a node with a name, or a list of these.
+
+    Nodes that are named by nodes are followed for ``depth`` steps.
+    """
     if isinstance(value, str):
         text = plain(value[:20_000])
         return [text] if text else []
+    if depth == 0:
+        return []
     if isinstance(value, dict):
-        return texts(value.get("name") or value.get("@value") or value.get("headline")) or _full_name(value)
+        named = value.get("name") or value.get("@value") or value.get("headline")
+        return texts(named, depth - 1) or _full_name(value)
     if isinstance(value, list):
-        return [text for item in value[:100] if not isinstance(item, list) for text in texts(item)]
+        return [text for item in value[:100] if not isinstance(item, list) for text in texts(item, depth - 1)]
     return []
+
+
+def scalar(value: Any) -> str:
+    """Return a value that should be a string or a number as text; of a list the first, of a node its value.
+
+    >>> scalar(["2024-05-03"]), scalar({"@value": 1714745110}), scalar(None)
+    ('2024-05-03', '1714745110', '')
+    """
+    for _ in range(MAX_NAMES_DEPTH):
+        if isinstance(value, list):
+            value = value[0] if value else None
+        elif isinstance(value, dict):
+            value = value.get("@value")
+    return str(value) if isinstance(value, str | int | float) else ""
 
 
 def _full_name(node: Node) -> list[str]:

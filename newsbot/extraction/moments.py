@@ -21,6 +21,7 @@ from newsbot.extraction.evidence import (
     VISIBLE,
     Candidate,
 )
+from newsbot.extraction.jsonld import scalar
 from newsbot.extraction.page import Page, Times, text_of
 from newsbot.extraction.strings import word_list
 from newsbot.extraction.visible_dates import (
@@ -44,7 +45,8 @@ _PUBLISHED = word_list(
     "dcterms.created citation_publication_date "
     "citation_online_date article_date_original dcsext.articlefirstpublished bt:pubdate rnews:datepublished "
     "datecreated ptime "
-    "release_date displaydate"
+    "release_date displaydate articlepublisheddate article_publish_date article-published-date "
+    "article:publish_date date:published"
 )
 _LOOSE = word_list(
     "date dc.date dcterms.date dc.date.created citation_date article.created creation_date timestamp"
@@ -97,8 +99,8 @@ def structured(page: Page, region: str | None) -> Iterator[Moment]:
     """Yield times of publication from JSON-LD, Open Graph, microdata and meta."""
     node = page.article
     if node is not None:
-        yield from _stamp(str(node.get("datePublished") or ""), JSON_LD, 0.95, region)
-        yield from _stamp(str(node.get("dateCreated") or ""), JSON_LD, 0.62, region)
+        yield from _stamp(scalar(node.get("datePublished")), JSON_LD, 0.95, region)
+        yield from _stamp(scalar(node.get("dateCreated")), JSON_LD, 0.62, region)
     yield from _stamp(
         page.meta("article:published_time", "og:article:published_time", "og:published_time"),
         OPEN_GRAPH,
@@ -111,9 +113,7 @@ def structured(page: Page, region: str | None) -> Iterator[Moment]:
     for name in _PUBLISHED:
         yield from _stamp(page.meta(name), META, 0.85, region)
     for weak in page.nodes.weaker():
-        yield from _stamp(
-            str(weak.get("datePublished") or weak.get("uploadDate") or ""), JSON_LD, 0.78, region
-        )
+        yield from _stamp(scalar(weak.get("datePublished") or weak.get("uploadDate")), JSON_LD, 0.78, region)
     for name in _LOOSE:
         yield from _stamp(page.meta(name), META, 0.72, region)
 
@@ -121,7 +121,7 @@ def structured(page: Page, region: str | None) -> Iterator[Moment]:
 def changed(page: Page, region: str | None) -> Iterator[Moment]:
     """Yield times of the last change from the same places."""
     if page.article is not None:
-        yield from _stamp(str(page.article.get("dateModified") or ""), JSON_LD, 0.9, region)
+        yield from _stamp(scalar(page.article.get("dateModified")), JSON_LD, 0.9, region)
     for item in page.items.get("dateModified", [])[:1]:
         value = item.get("content") or item.get("datetime") or text_of(item, 100)
         yield from _stamp(value, MICRODATA, 0.8, region)

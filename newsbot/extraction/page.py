@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 from urllib.parse import SplitResult, urlsplit
 
 from lxml import etree
@@ -16,6 +17,9 @@ from newsbot.extraction.strings import plain, squash, word_set
 
 MAX_TIMES = 200
 MAX_HEADLINES = 50
+MAX_STEPS = 4000
+"""Starts and ends of elements that are passed for the text of one."""
+MAX_ITEM_NAMES = 10
 
 _ARTICLE_TYPE = re.compile(r"(?:Article|BlogPosting)/?$")
 _ITEM_NAMES = word_set(
@@ -143,7 +147,7 @@ class Page:
         if scope is None:
             return found
         for element in marked[:2000]:
-            for name in (element.get("itemprop") or "").split():
+            for name in (element.get("itemprop") or "").split(maxsplit=MAX_ITEM_NAMES)[:MAX_ITEM_NAMES]:
                 if name in _ITEM_NAMES and _nearest_scope(element) is scope:
                     found.setdefault(name, []).append(element)
         return found
@@ -210,14 +214,17 @@ def text_of(element: HtmlElement, limit: int = 20_000) -> str:
 
 
 def _pieces(element: HtmlElement) -> Iterator[str]:
-    if next(element.iter("script", "style"), None) is None:
-        yield from map(str, element.itertext())
+    """Yield the text in the order of the page; of a box that holds half the page only the start."""
+    if not len(element):
+        if element.text and element.tag not in _CODE:
+            yield element.text
         return
-    for inner in element.iter():
-        if inner.text and inner.tag not in _CODE:
-            yield str(inner.text)
-        if inner.tail and inner is not element:
-            yield str(inner.tail)
+    for event, inner in islice(etree.iterwalk(element, events=("start", "end")), MAX_STEPS):
+        if event == "end":
+            if inner.tail and inner is not element:
+                yield inner.tail
+        elif inner.text and inner.tag not in _CODE:
+            yield inner.text
 
 
 def _has_blocks(element: HtmlElement) -> bool:

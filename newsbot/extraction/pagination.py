@@ -49,7 +49,7 @@ def next_page(
             found = _elsewhere(url, address)
             if found is not None:
                 return found
-    stated = [*page.links.get("next", ()), *(link.get("href") or "" for link in _NEXT(tree)[:5])]
+    stated = [*page.links.get("next", ())[:5], *(link.get("href") or "" for link in _NEXT(tree)[:5])]
     for address in stated:
         found = _elsewhere(url, address)
         if found is not None and is_continuation(url, found):

@@ -19,6 +19,9 @@ MAX_TAGS = 120_000
 """Tags that are parsed; the longest real pages have about 30,000."""
 
 MAX_MAINS = 5
+MAX_CELLS = 200
+LONG_MARKUP = 500_000
+MAX_CLASS = 500
 
 _NEVER_AROUND_MAIN = ("button", "nav", "header", "footer", "aside", "select", "label", "svg", "dialog")
 _BINARY = (
@@ -35,6 +38,7 @@ _LAYOUT_TAG = re.compile(
     re.IGNORECASE,
 )
 _TEXT = re.compile(r"[^\W_]")
+_LONG_CLASSES = etree.XPath(f"//*[string-length(@class) > {MAX_CLASS}]")
 _PLAIN_ELEMENTS = etree.ElementDefaultClassLookup(element=HtmlElement)
 """lxml.html asks a Python function for the class of each element each time it is met; nobody here needs its
 classes for forms and links."""
@@ -62,6 +66,9 @@ def parse_html(html: bytes, charset: str | None = None) -> HtmlElement:
     if tree is None:
         raise NotAnArticle("empty")
     _free_main(tree)
+    _narrow_rows(tree)
+    if len(markup) > LONG_MARKUP:
+        _shorten_classes(tree)
     return tree
 
 
@@ -70,6 +77,26 @@ def _free_main(tree: HtmlElement) -> None:
     for main in islice(tree.iter("main"), MAX_MAINS):
         for holder in main.iterancestors(*_NEVER_AROUND_MAIN):
             holder.tag = "div"
+
+
+def _narrow_rows(tree: HtmlElement) -> None:
+    """Break rows of more than :data:`MAX_CELLS` cells: extractors count a row at each of its cells."""
+    for row in [row for row in tree.iter("tr") if len(row) > MAX_CELLS]:
+        last = row
+        cells = row[MAX_CELLS:]
+        for start in range(0, len(cells), MAX_CELLS):
+            following = row.makeelement("tr")
+            following.extend(cells[start : start + MAX_CELLS])
+            last.addnext(following)
+            last = following
+
+
+def _shorten_classes(tree: HtmlElement) -> None:
+    """Cut endless class names: extractors search each of them some thirty times."""
+    found = _LONG_CLASSES(tree)
+    for element in found if isinstance(found, list) else ():
+        if isinstance(element, HtmlElement):
+            element.set("class", (element.get("class") or "")[:MAX_CLASS])
 
 
 def is_binary(html: bytes) -> bool:

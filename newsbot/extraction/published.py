@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from newsbot.extraction.dates import Written, find_date, parse_stamp, plausible
 from newsbot.extraction.evidence import FEED, SITEMAP, Candidate
+from newsbot.extraction.jsonld import scalar
 from newsbot.extraction.moments import (
     Moment,
     aware,
@@ -164,7 +165,7 @@ def _zones(page: Page, candidates: list[Moment], timezone: str | None) -> Zones:
     """Find the zone of the page in the times that have one; UTC says nothing about the site."""
     offsets = [c.value.zone for c in candidates if c.value.zone is not None]
     if page.article is not None:
-        other = parse_stamp(str(page.article.get("dateModified") or ""))
+        other = parse_stamp(scalar(page.article.get("dateModified")))
         offsets += [other.zone] if other is not None and other.zone is not None else []
     local = [zone for zone in offsets if zone.utcoffset(None)]
     return Zones(local[0] if local else None, rule_zone(timezone))

@@ -1,0 +1,107 @@
+"""More pages made to hurt: what is repeated, nested or endless in the parts that fields are read from."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+
+import pytest
+
+from newsbot.extraction import extract, next_page, parse_html
+from tests.extraction_pages import URL
+from tests.test_extraction_hostile import LD, START, TITLE
+
+
+def linked(value: object) -> bytes:
+    """A value as JSON-LD."""
+    return LD + json.dumps(value).encode() + b"</script>"
+
+
+PAGES: dict[str, Callable[[], bytes]] = {
+    "boxes around half the page": lambda: START
+    + b"<time><h1><div class='date author'>" * 60 + b"<b></b>" * 90_000,
+    "times in times": lambda: START + b"<time>" * 200 + b"<b></b>" * 100_000,
+    "headings in headings": lambda: START + b"<div><h1>" * 50 + b"<b></b>" * 100_000,
+    "dates in dates": lambda: START + b"<div class=date>" * 200 + b"<b></b>" * 100_000,
+    "cards in the depth": lambda: START + b"<div>" * 240 + b"<b class=fn>x</b>" * 100_000,
+    "names of one item": lambda: START
+    + b"<div itemscope itemtype=//schema.org/Article><b itemprop=headline>x</b>" + b"<div>" * 230
+    + b"<b itemprop='" + b"name " * 450_000 + b"'>x</b>",
+    "attributes": lambda: START + b"<p " + b" ".join(b"a%d=1" % n for n in range(1_000_000)) + b">x</p>",
+    "scripts": lambda: START + b"<script>var a = 1</script>" * 100_000,
+    "JSON-LD scripts": lambda: START + (LD + b"{}</script>") * 60_000,
+    "JSON-LD of a megabyte": lambda: START
+    + linked([{"@type": "NewsArticle", "headline": f"Rain {n}", "author": "A B"} for n in range(14_000)]),
+    "authors in JSON-LD": lambda: START
+    + linked({"@type": "NewsArticle", "headline": TITLE, "author": [f"A{n} B" for n in range(80_000)]}),
+    "entities of entities": lambda: b"<!DOCTYPE html [<!ENTITY a '" + b"x" * 99 + b"'>"
+    + b"".join(b"<!ENTITY a%d '%s'>" % (n, b"&a%d;" % (n - 1) * 10) for n in range(1, 9))
+    + b"]>" + START + b"&a8;" * 50,
+    "bytes of no charset": lambda: START + b"<p>" + bytes(range(128, 256)) * 20_000,
+    "escapes of a charset": lambda: b"<meta charset=iso-2022-jp>" + START + b"\x1b$B" * 500_000,
+    "bylines of brackets": lambda: (b'<meta name=author content="' + b"(" * 990 + b'">') * 2400 + START,
+    "bylines of bylines": lambda: (b'<meta name=author content="' + b"text and by " * 80 + b'">') * 2400
+    + START,
+    "dates that are none": lambda: START
+    + (b"<div class=date>" + b"2024 . 12:12 12. 1 may of " * 12 + b"</div>") * 5000,
+    "times": lambda: START + b"<time datetime='2024-05-03T10:00'>3 May 2024</time>" * 50_000,
+    "cells of one row": lambda: START + b"<table><tr>" + b"<td>cell of a table text</td>" * 17_000,
+    "a table": lambda: START + b"<table>" + (b"<tr>" + b"<td>cell text</td>" * 10 + b"</tr>") * 10_000,
+    "breaks": lambda: START + b"<p>" + b"a line of text<br>" * 300_000,
+    "class names": lambda: START + (b"<div class='" + b"a-b_c " * 400 + b"'>x</div>") * 1000,
+    "offers in a footer": lambda: START
+    + b"<footer>" + (b"<span>" + b"subscribe log in to register become a member " * 8 + b"</span>") * 6500,
+    "pictures in pictures": lambda: START + b"<figure>" * 200 + b"<b></b>" * 100_000,
+    "separators": lambda: b"<meta property=og:title content='" + b" - a" * 4000 + b"'>" + START,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_time_is_bounded(name: str) -> None:
+    """Two seconds of one core; CPU time, the best of three, so that a busy machine fails nothing."""
+    html = PAGES[name]()
+
+    def seconds() -> float:
+        before = time.process_time()
+        extract(html, URL)
+        return time.process_time() - before
+
+    assert any(seconds() < 2 for _ in range(3))
+
+
+CHILD = """
+import resource, sys
+from newsbot.extraction import extract
+from tests.test_extraction_bounds import PAGES
+from tests.test_extraction_hostile import START
+extract(START, "")
+page = PAGES[sys.argv[1]]()
+taken = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (taken + 200 * 1024 * 1024,) * 2)
+resource.setrlimit(resource.RLIMIT_CPU, (30, 30))
+print(extract(page, "") is not None)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name", ["attributes", "authors in JSON-LD", "entities of entities", "a table", "breaks", "scripts"]
+)
+def test_a_child_without_memory_reads_a_hostile_page(name: str) -> None:
+    """Not the peak that was met but a bound that holds: address space ends 200 MB above what Python took."""
+    done = subprocess.run([sys.executable, "-c", CHILD, name], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "True"
+
+
+def test_many_next_pages() -> None:
+    tree = parse_html(b"<link rel=next href=/x>" * 80_000 + START)
+
+    def seconds() -> float:
+        before = time.process_time()
+        assert next_page(tree, URL) is None
+        return time.process_time() - before
+
+    assert any(seconds() < 2 for _ in range(3))
