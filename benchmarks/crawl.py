@@ -42,6 +42,8 @@ from tests.servers import MongoServer
 
 QUIET = 10.0
 """Seconds without a new page after which a crawl is over."""
+LOOK = 0.2
+"""Seconds between two looks at what is done; they cost the servers little."""
 DATABASES = {"scrapy-redis": "rival", "newsbot": "newsbot"}
 DELAY = 0.5
 POLITE_PAGES = 120
@@ -54,15 +56,15 @@ class Bench:
     def __init__(self, redis_url: str, mongo: MongoServer | None) -> None:
         self.redis_url = redis_url
         self.mongo = mongo
+        self._client = None if mongo is None else MongoClient[Any](mongo.uri)  # to connect costs the server most
 
     def clear(self) -> None:
         """Begin with empty servers."""
         with redis.Redis.from_url(self.redis_url) as client:
             client.flushall()
-        if self.mongo is not None:
-            with MongoClient[Any](self.mongo.uri) as client:
-                for name in DATABASES.values():
-                    client.drop_database(name)
+        if self._client is not None:
+            for name in DATABASES.values():
+                self._client.drop_database(name)
 
     def run(self, system: str, job: str, web: Web, workers: int) -> Row:
         """Crawl the web with new workers; return a row."""
@@ -96,7 +98,7 @@ class Bench:
                 after = self._used(crew)
             elif served >= len(web.pages) and crew.system == "scrapy-redis" and time.time() - done_at > 1:
                 break
-            time.sleep(0.05)
+            time.sleep(LOOK)
         report = crew.site.report()
         seconds = done_at - report.log[0].at
         pages = len({hit.url for hit in report.log} & web.wanted)
@@ -113,10 +115,9 @@ class Bench:
         return used
 
     def _stored(self, system: str) -> int:
-        if self.mongo is None:
+        if self._client is None:
             return 0
-        with MongoClient[Any](self.mongo.uri) as client:
-            return int(client[DATABASES[system]]["articles"].estimated_document_count())
+        return int(self._client[DATABASES[system]]["articles"].estimated_document_count())
 
 
 def compare(job: str, web: Web, turns: int) -> Iterator[Row]:

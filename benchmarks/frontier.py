@@ -7,7 +7,7 @@ only, acknowledge each. Memory: ``MEMORY USAGE`` of all keys, a URL that waits a
 Waits: how long the reactor of a worker stands still for a lease. Two workers at a pace of 100 pages a second
 each lease what there is room for and acknowledge it.
 
-    python -m benchmarks.frontier [--urls 20000] [--known 1000000] [--turns 3] [--json]
+    python -m benchmarks.frontier [--urls 20000] [--known 1000000] [--turns 3] [--only rates|memory] [--json]
 """
 
 from __future__ import annotations
@@ -249,6 +249,13 @@ def _used(client: redis.Redis, pattern: str) -> float:
 
 
 def _print(rows: list[dict[str, Any]]) -> None:
+    if any("step" in row for row in rows):
+        _print_rates(rows)
+    if any("known" in row for row in rows):
+        _print_memory(rows)
+
+
+def _print_rates(rows: list[dict[str, Any]]) -> None:
     print(f"{'':15}{'':24}{'clients':>8}{'URLs a second':>15}{'p50 of a call':>15}{'p99 of a call':>15}")
     timed = [row for row in rows if "step" in row]
     theirs = {(row["step"], row["clients"]): row["per_second"] for row in timed if row["system"] != "newsbot"}
@@ -281,6 +288,9 @@ def _print(rows: list[dict[str, Any]]) -> None:
                 f"\nthe reactor waits for a lease, {row['urls']:,} URLs pending: p50 {row['p50_ms']:.2f} ms, "
                 f"p99 {row['p99_ms']:.2f} ms"
             )
+
+
+def _print_memory(rows: list[dict[str, Any]]) -> None:
     print("\nbytes per URL")
     for kind in ("queued", "known"):
         first = None
@@ -299,16 +309,20 @@ def main() -> None:
     parser.add_argument("--urls", type=int, default=20_000)
     parser.add_argument("--known", type=int, default=1_000_000)
     parser.add_argument("--turns", type=int, default=3, help="the median of so many is shown")
+    parser.add_argument("--only", choices=("rates", "memory"), help="one half of it")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     with own_redis() as url:
-        turns = [
-            [row for clients in CLIENTS for row in rates(url, options.urls, clients)]
-            for _ in range(options.turns)
-        ]
-        rows = [_middle(same) for same in zip(*turns, strict=True)]
-        rows.append(waits(url, options.urls))
-        rows += memory(url, options.urls, options.known)
+        rows: list[dict[str, Any]] = []
+        if options.only != "memory":
+            turns = [
+                [row for clients in CLIENTS for row in rates(url, options.urls, clients)]
+                for _ in range(options.turns)
+            ]
+            rows += [_middle(same) for same in zip(*turns, strict=True)]
+            rows.append(waits(url, options.urls))
+        if options.only != "rates":
+            rows += memory(url, options.urls, options.known)
     if options.json:
         print(json.dumps(rows))
     else:
