@@ -33,6 +33,7 @@ from newsbot.crawlstate import CrawlState
 from newsbot.endings import Endings
 from newsbot.errors import DataError
 from newsbot.frontier.base import Lease, Outlook
+from newsbot.heap import trim
 from newsbot.items import Kind
 from newsbot.owners import dead_owners
 from newsbot.recrawl import Outcome
@@ -276,6 +277,7 @@ class FrontierScheduler(BaseScheduler):
     def _beat(self) -> None:
         with suppress(DataError):
             self.state.frontier.extend(self.state.owner, self.lease_seconds)
+        trim()
         with suppress(DataError):
             self.state.take_out_latecomers()
         with suppress(DataError):

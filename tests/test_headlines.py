@@ -6,6 +6,7 @@ import pytest
 
 from newsbot.discovery.feeds import parse_feed
 from newsbot.headlines import LAST, Headlines
+from newsbot.headlines import _unpacked as headlines_of
 from newsbot.intake import queue_found
 from newsbot.items import Kind, Where
 from newsbot.urls import fingerprint
@@ -162,7 +163,7 @@ def test_one_headline_of_every_day_keeps_the_latest_addresses_only(desk):
         )
         assert headlines.weigh(day, f"News of day {number}") is day
     [seen] = headlines._seen.values()
-    assert [url for url, _lead in seen.values()] == [story(number) for number in range(46, 50)]
+    assert [url for _key, (url, _lead) in headlines_of(seen)] == [story(number) for number in range(46, 50)]
 
 
 RSS = """<rss version="2.0"><channel><title>T</title><link>https://news.test/</link>

@@ -19,14 +19,16 @@ from hashlib import blake2b
 from typing import Any
 
 from newsbot.extraction.blocks import Block
+from newsbot.extraction.linetable import SIZE as _SIZE
+from newsbot.extraction.linetable import LineTable
 from newsbot.extraction.strings import key
 
 MAX_LINES = 20_000
-"""Lines that are remembered of a site, about 4 MB; the one not met for longest is forgotten first."""
+"""Lines that are remembered of a site, 0.7 MB; the one not met for longest is forgotten first."""
 MAX_SITES = 64
 """Sites whose lines :class:`SiteMemories` keeps."""
 LINES_OF_MANY = 4000
-"""Lines that it keeps of each, about 1 MB."""
+"""Lines that it keeps of each, 0.15 MB."""
 _LEAST = 12
 """Shorter lines ("He agreed.") may well stand in two articles."""
 _SAME_ARTICLE = 0.6
@@ -37,7 +39,6 @@ _BACKGROUND = 120
 only when a third one has it too."""
 MAX_PLAIN = 45_000
 """Bytes of a memory in its plain form, before they are written as text: room for about 2,500 lines."""
-_SIZE = 8
 _LONG = b"+"
 _SEVERAL = b""
 _FORMAT = 1
@@ -51,7 +52,7 @@ class SiteMemory:
 
     def __init__(self, most: int = MAX_LINES) -> None:
         self._most = most
-        self._owners: OrderedDict[bytes, bytes] = OrderedDict()
+        self._owners = LineTable()
         self.changed = False
         """Set when something was learned; whoever keeps the memory elsewhere resets it."""
 
@@ -67,17 +68,17 @@ class SiteMemory:
             return
         for mark in marks:
             before = self._owners.get(mark)
-            after = self._owners[mark] = _with(before, owner, mark)
-            self._owners.move_to_end(mark)
+            after = _with(before, owner, mark)
+            self._owners.put(mark, after, met=True)
             self.changed |= after != before
-        self._forget()
+        self._owners.forget(self._most)
 
     def plain(self) -> dict[str, Any]:
         """Return the memory as a JSON-able value of at most :data:`MAX_PLAIN` bytes, a third more as text.
 
         Lines of several articles go first, they are what counts; then those that were met last.
         """
-        latest = [*reversed(self._owners.items())]
+        latest = self._owners.latest()
         lines = [line for line in latest if line[1] == _SEVERAL] + [line for line in latest if line[1]]
         packed: list[bytes] = []
         length = 0
@@ -97,12 +98,8 @@ class SiteMemory:
                 known = owners
             for owner in _parts(owners):
                 known = _with(known, owner, mark)
-            self._owners[mark] = known
-        self._forget()
-
-    def _forget(self) -> None:
-        while len(self._owners) > self._most:
-            self._owners.popitem(last=False)
+            self._owners.put(mark, known, met=False)
+        self._owners.forget(self._most)
 
     def own(self, address: str, blocks: Iterable[Block]) -> list[Block]:
         """Return ``blocks`` of an article without those that other articles of the site have too."""
@@ -119,13 +116,14 @@ class SiteMemory:
 
     def _is_own(self, mark: bytes, owner: bytes) -> bool:
         """True unless as many other articles have the line as make it the site's."""
-        known = self._owners.get(mark, owner)
+        known = self._owners.get(mark)
+        known = owner if known is None else known
         return known != _SEVERAL and _with(known, owner, mark) != _SEVERAL
 
     def _is_copy(self, owner: bytes, marks: list[bytes]) -> bool:
         """True when most lines belong to one other article."""
-        others = [self._owners.get(mark, owner) for mark in marks]
-        foreign = [other[:_SIZE] for other in others if other and owner not in _parts(other)]
+        others = [other for mark in marks if (other := self._owners.get(mark))]
+        foreign = [other[:_SIZE] for other in others if owner not in _parts(other)]
         most = len(foreign) == len(marks) or len(foreign) > max(_FEW, _SAME_ARTICLE * len(marks))
         return most and len(set(foreign)) == 1
 

@@ -1,0 +1,27 @@
+"""Memory that the C library keeps though nobody uses it: given back to the system now and then.
+
+Parsers, compressors and sockets take and free buffers of all sizes, in threads of their own; glibc keeps the
+free pieces between those that stay, and a process that runs for weeks has tens of megabytes of them.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from functools import cache
+
+
+def trim() -> bool:
+    """Give back what is free, in whole pages; False if nothing was, or where the C library is not glibc."""
+    call = _malloc_trim()
+    return call is not None and call(0) == 1
+
+
+@cache
+def _malloc_trim() -> Callable[[int], int] | None:
+    try:
+        found = ctypes.CDLL(None).malloc_trim
+    except (AttributeError, OSError):
+        return None
+    found.argtypes, found.restype = [ctypes.c_size_t], ctypes.c_int
+    return found
