@@ -265,8 +265,8 @@ def test_a_server_that_would_spread_buckets_out_is_said_in_one_line(
         client.config_set(name, 32)
     with caplog.at_level(logging.WARNING), closing(RedisIndex(server.url)) as opened:
         (record,) = caplog.records
-        assert record.getMessage().startswith(server.url)
-        assert f"{name} is below {index.LISTPACK[name]}: " in record.getMessage()
+        assert f" place={server.url} " in record.getMessage()
+        assert f"fault={name} is below {index.LISTPACK[name]}; " in record.getMessage()
         insert(opened, 1)
         assert len(opened.check_and_insert("again", "a.org", sample(1), NOW)) == 1
 
@@ -299,7 +299,9 @@ def test_keys_that_were_thrown_away_are_said_and_what_is_left_still_answers(
         client.config_set("maxmemory-policy", "noeviction")
         client.config_set("maxmemory", 0)
     with caplog.at_level(logging.WARNING), closing(RedisIndex(server.url)):
-        assert re.search(r"thrown \d+ keys away .* scrapy articles reindex --anew", caplog.text)
+        assert re.search(
+            r"lost keys place=redis:\S+ evicted=\d+; .* scrapy articles reindex --anew", caplog.text
+        )
 
 
 def test_a_full_server_is_a_data_error_and_nothing_is_half_done(server: redisserver.RedisServer) -> None:

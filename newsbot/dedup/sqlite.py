@@ -58,8 +58,9 @@ _TEND_EVERY = 64  # insertions between two clearings
 _FORGET_AT_ONCE = 256  # texts that one clearing may take: more than come in between, so that it keeps up
 _CLEAR_AT_ONCE = 64  # buckets
 _BUCKETS = 1 << 20
-_CHECKPOINT_PAGES = 4000
-"""An insertion writes 18 pages all over the file: the more are gathered, the fewer are written twice."""
+_CHECKPOINT_PAGES = 16_000
+"""An insertion writes 18 pages all over the file: the more are gathered, the fewer are written twice. No more
+than the log keeps of its room (``journal_size_limit``)."""
 
 _NO_TEXT = 1 << 8 * (_POSTING - _TAG)  # higher than any number
 
