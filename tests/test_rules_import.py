@@ -151,6 +151,36 @@ def test_feeds_of_opml_become_rules_of_their_sites() -> None:
     assert read_rule_file("a.example.yaml", sites.as_yaml("a.example").encode()).problems == []
 
 
+@pytest.mark.parametrize(
+    ("attributes", "domain", "feed"),
+    [
+        ('xmlUrl="https://a.example/rss" htmlUrl="www.b.example/news"', "b.example", "https://a.example/rss"),
+        ('xmlUrl="https://a.example/rss" htmlUrl="no home page"', "a.example", "https://a.example/rss"),
+        ('xmlUrl="https://a.example/rss" htmlUrl="/"', "a.example", "https://a.example/rss"),
+        ('xmlUrl="feed://a.example/rss"', "a.example", "http://a.example/rss"),
+        ('xmlUrl="feed:https://a.example/rss"', "a.example", "https://a.example/rss"),
+    ],
+)
+def test_a_good_feed_is_not_lost_for_what_stands_beside_it(attributes: str, domain: str, feed: str) -> None:
+    sites = read_opml(f"<opml><body><outline {attributes}/></body></opml>".encode())
+    assert (dict(sites.feeds), sites.left_out) == ({domain: [feed]}, [])
+
+
+def test_the_file_of_the_very_domain_comes_before_those_of_its_subdomains(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    folder = tmp_path / "site_config"
+    folder.mkdir()
+    for name in (".site.example", "site.example", "www.site.example", ".b.example"):
+        (folder / f"{name}.txt").write_text(f"body: //div[@id='of-{name}']\n")
+    answer = place.run("rules", "import", "ftr", str(folder))
+    assert "of-site.example" in (place.rules / "site.example.yaml").read_text()
+    assert (place.rules / "b.example.yaml").exists()
+    told = [line for line in answer.err.splitlines() if "left out, site.example.txt has the rule" in line]
+    assert [line.partition(":")[0] for line in told] == ["www.site.example.txt", ".site.example.txt"]
+    assert "2 rules written" in answer.out
+    assert "0 were there" in answer.out
+
+
 def test_site_lists_of_news_please_are_read() -> None:
     sites = read_news_please(SITELIST.encode())
     assert sites.domains == ["b.example", "c.example", "d.example", "e.example"]

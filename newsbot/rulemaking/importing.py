@@ -20,6 +20,7 @@ def from_ftr(call: Call) -> int:
     """Import site files of ftr-site-config: a file, or a folder of them."""
     path: Path = call.options.path
     made: list[tuple[str, str]] = []
+    taken: dict[str, str] = {}
     told: list[tuple[str, int, str]] = []
     for file in _ftr_files(path):
         try:
@@ -31,6 +32,8 @@ def from_ftr(call: Call) -> int:
         told += [(file.name, line, reason) for line, reason in found.left_out]
         if found.is_empty:
             told.append((file.name, 0, "nothing in it could be carried over"))
+        elif (first := taken.setdefault(found.domain, file.name)) != file.name:
+            told.append((file.name, 0, f"left out, {first} has the rule of {found.domain}"))
         else:
             made.append((found.domain, found.as_yaml()))
     return _write(call, made, told)
@@ -68,12 +71,18 @@ def _ftr_files(path: Path) -> Iterator[Path]:
         yield path
         return
     try:
-        files = sorted(file for file in path.iterdir() if file.suffix == ".txt")
+        files = sorted((file for file in path.iterdir() if file.suffix == ".txt"), key=_exactness)
     except OSError as error:
         raise ArgumentError(f"{path}: cannot be read ({error.strerror})") from error
     if not files:
         raise ArgumentError(f"{path}: holds no site file (example.org.txt)")
     yield from files[:MAX_FILES]
+
+
+def _exactness(file: Path) -> tuple[str, int]:
+    """Let ``example.org.txt`` come before ``www.example.org.txt`` and ``.example.org.txt`` (subdomains)."""
+    name = file.name.lstrip(".").removeprefix("www.")
+    return name, len(file.name) - len(name) + file.name.startswith(".") * len("www.")
 
 
 def _write(call: Call, made: Iterable[tuple[str, str]], told: list[tuple[str, int, str]]) -> int:

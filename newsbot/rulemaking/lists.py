@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
+from contextlib import suppress
 from dataclasses import dataclass, field
 from xml.etree.ElementTree import ParseError
 
@@ -19,6 +20,8 @@ MAX_SITES = 20_000
 MAX_FEEDS = 100
 _COMMENT = re.compile(r"^\s*(?:#|//).*$", re.MULTILINE)
 _COMMA = re.compile(r",(\s*[}\]])")
+_FEED_SCHEME = re.compile(r"^\s*feed:(//)?(?=\S)", re.IGNORECASE)
+"""``feed://example.org/rss`` and ``feed:https://example.org/rss``, as readers of other days wrote them."""
 
 
 @dataclass(slots=True)
@@ -56,7 +59,7 @@ def read_opml(data: bytes) -> Sites:
     for outline in root.iter():
         feed = outline.get("xmlUrl") or outline.get("xmlurl")
         if feed:
-            _add(sites, sites.feeds, feed, home_page=outline.get("htmlUrl"))
+            _add(sites, sites.feeds, _FEED_SCHEME.sub(_of_feed, feed), home_page=outline.get("htmlUrl"))
     return sites
 
 
@@ -97,11 +100,24 @@ def _is_feed(url: object) -> bool:
     return isinstance(url, str) and re.search(r"rss|feed|atom|\.xml", url, re.IGNORECASE) is not None
 
 
+def _of_feed(scheme: re.Match[str]) -> str:
+    return "http://" if scheme[1] else ""
+
+
+def _host_of(home_page: str | None) -> str | None:
+    """Return the host of a home page, None where none can be read: the feed may still be good."""
+    for address in (home_page or "", f"http://{(home_page or '').strip()}"):
+        with suppress(ValueError):
+            if "." in (host := host_key(address)):
+                return host
+    return None
+
+
 def _add(sites: Sites, home: dict[str, list[str]], url: object, *, home_page: str | None = None) -> None:
     try:
         address = str(url).strip()
         canonicalize(address)
-        domain = site_of(host_key(home_page or address))
+        domain = site_of(_host_of(home_page) or host_key(address))
     except ValueError as error:
         sites.left_out.append(f"{str(url)[:100]}: {error}")
         return
