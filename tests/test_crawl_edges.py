@@ -364,6 +364,13 @@ def test_robots_txt_elsewhere_and_of_any_form_is_read(site, world):
     assert world.urls() == [f"{HOST}/story/0"]
 
 
+def test_of_a_huge_robots_txt_the_beginning_holds(site, world):
+    serve(site, world, 2)
+    site.robots("User-agent: *\nDisallow: /story/1\n" + "# a comment for each page of the site\n" * 100_000)
+    world.crawl()
+    assert world.urls() == [f"{HOST}/story/0"]
+
+
 def test_the_delay_holds_after_a_slow_robots_txt(site, world):
     serve(site, world, 2, "delay: 0.8\n")
     text = b"User-agent: *\nDisallow: /private\n"

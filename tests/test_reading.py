@@ -167,6 +167,22 @@ def test_a_home_page_names_feeds_where_the_rule_names_no_source(make_desk, rule,
     assert "https://bare.test/story/2" in [link.url for link in links]
 
 
+@pytest.mark.parametrize(
+    ("where", "rule", "body", "named"),
+    [
+        (Where.ARGUMENT, "", SOURCES, True),
+        (Where.ARGUMENT, "", article_html(1, head=SOURCES[12:80]), False),
+        (Where.BODY, "", SOURCES, False),
+        (Where.ARGUMENT, "feeds: https://bare.test/f\n", SOURCES, False),
+    ],
+)
+def test_a_front_that_a_person_names_is_one_whatever_its_address(make_desk, where, rule, body, named):
+    desk = make_desk({"bare.test": f"domain: bare.test\n{rule}"})
+    results = read(desk, desk.visit("https://bare.test/news", where=where), body)
+    links = [link for one in results if isinstance(one, Found) for link in one.links]
+    assert ([link.url for link in links if link.kind is Kind.FEED] == ["https://bare.test/rss"]) is named
+
+
 def test_a_section_front_is_no_article(desk):
     visit = desk.visit("https://news.test/politics/", Kind.SECTION)
     results = read(desk, visit, article_html(1))

@@ -172,13 +172,18 @@ def _read_section(state: CrawlState, response: Response, visit: Visit) -> Iterat
     if tree is None:
         return
     if visit.data.get("where") in (Where.SEED, Where.ARGUMENT) and not visit.rule.has_sources:
-        named = (*find_sources(tree, response.url), *find_sections(tree, response.url, visit.rule))
-        yield Found(links=named, referrer=response.url, depth=1)
+        yield _named(tree, response, visit)
     elif visit.data.get("where") == Where.AUTODISCOVERY and not visit.rule.has_sources:
         feeds = find_sources(tree, response.url)[:FEEDS_OF_SECTION]
         yield Found(links=tuple(feeds), referrer=response.url, depth=visit.lease.entry.depth + 1)
     offer_hubs(state, response, visit, *hubs_in(tree, response.url))
     yield _links(state, tree, response, visit)
+
+
+def _named(tree: HtmlElement, response: Response, visit: Visit) -> Found:
+    """Return the feeds and sections that a page names which a person began with."""
+    named = (*find_sources(tree, response.url), *find_sections(tree, response.url, visit.rule))
+    return Found(links=named, referrer=response.url, depth=1)
 
 
 def _read_article(state: CrawlState, response: Response, visit: Visit) -> Iterator[Found | Article]:
@@ -214,6 +219,8 @@ def _read_article(state: CrawlState, response: Response, visit: Visit) -> Iterat
             )
     except NotAnArticle as error:
         _no_article(state, visit, error.reason)
+        if visit.data.get("where") == Where.ARGUMENT and not visit.rule.has_sources:
+            yield _named(tree, response, visit)  # its address did not say that it is a front
     else:
         visit.outcome.is_article = True
         visit.page["canonical_url"] = article.canonical_url
