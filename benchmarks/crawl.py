@@ -56,7 +56,9 @@ class Bench:
     def __init__(self, redis_url: str, mongo: MongoServer | None) -> None:
         self.redis_url = redis_url
         self.mongo = mongo
-        self._client = None if mongo is None else MongoClient[Any](mongo.uri)  # to connect costs the server most
+        self._client = (
+            None if mongo is None else MongoClient[Any](mongo.uri)
+        )  # to connect costs the server most
 
     def clear(self) -> None:
         """Begin with empty servers."""

@@ -1,116 +1,215 @@
 """What a report on a large site takes, a kept one, and a look of the alerts over many sites.
 
-The data are an embedded file in a new folder: pages of one site with three checks each, one in twenty
-broken; sites with three sources each, one site in ten is silent.
+Pages of one site in 1,000 folders, five pages link to each, three checks of each, one in twenty is broken;
+and sites with three sources each, one site in ten is silent. Each thing is done in a process of its own:
+processor time of it, time by the clock, and the most memory that it had, 92 MB of which are the program's.
 
-    python -m benchmarks.monitoring [--pages 20000] [--sites 1000] [--json]
+    python -m benchmarks.monitoring [--pages 20000,100000] [--storages sqlite,mongo] [--sites 1000] [--json]
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
 import resource
+import sqlite3
 import tempfile
 import time
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
+from pymongo import MongoClient
 
+from benchmarks.servers import own_mongo
 from benchmarks.texts import page
 from newsbot.alerts.measuring import measure
 from newsbot.alerts.rules import Limits, find
 from newsbot.frontier.sqlite import SqliteFrontier
-from newsbot.items import Kind
+from newsbot.items import Kind, PageRecord
 from newsbot.monitoring.keeping import keep_report, kept_report
-from newsbot.monitoring.report import site_report
+from newsbot.monitoring.report import Monitored, site_report
 from newsbot.recrawl.rhythm import Rhythm
-from newsbot.storage.base import SourceRecord
-from newsbot.storage.checks import PageCheck
+from newsbot.storage.base import SourceRecord, Storage
+from newsbot.storage.checks import PageCheck, packed
+from newsbot.storage.mongo import MongoStorage
+from newsbot.storage.notes import Notes
+from newsbot.storage.records import to_json
 from newsbot.storage.sqlite import SqliteStorage
+from newsbot.urls import fingerprint
 
 SITE = "monitored.test"
+FOLDERS = 1000
+LINKING = 5
+RUNS = (1e9, 1.1e9, 1.2e9)
 BATCH = 1000
+DATABASE = "newsbot"
 Row = dict[str, Any]
+Place = Path | str
+"""A data file, or the URI of a MongoDB."""
+
+
+def opened(place: Place) -> Storage:
+    """Open the storage."""
+    return SqliteStorage(place) if isinstance(place, Path) else MongoStorage(place, database=DATABASE)
 
 
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--pages", type=int, default=20_000)
+    parser.add_argument("--pages", default="20000")
+    parser.add_argument("--storages", default="sqlite")
     parser.add_argument("--sites", type=int, default=1000)
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "newsbot.db"
-        with (
-            closing(SqliteStorage(file)) as storage,
-            closing(SqliteFrontier(file, clock=time.time)) as frontier,
-        ):
-            rows = list(_rows(storage, frontier, Path(folder), given.pages, given.sites))
+    rows = []
+    for row in measured([int(one) for one in given.pages.split(",")], given.storages.split(","), given.sites):
+        rows.append(row)
+        if not given.json:
+            told = f"{row['cpu']:>9.3f} s of processor time {row['clock']:>9.3f} s by the clock"
+            print(f"{row['what']:<46} {told} {row['megabytes']:>6.0f} MB", flush=True)
     if given.json:
         print(json.dumps(rows))
-        return
-    for row in rows:
-        told = f"{row['seconds']:>9.3f} s of processor time"
-        print(f"{row['what']:<42} {told} {row['megabytes']:>7.0f} MB more at its peak")
 
 
-def _rows(
-    storage: SqliteStorage, frontier: SqliteFrontier, folder: Path, pages: int, sites: int
-) -> list[Row]:
-    fill_pages(storage, pages)
-    fill_sites(storage, sites)
-    report: Row = {}
+def measured(sizes: Sequence[int], storages: Sequence[str], sites: int) -> Iterator[Row]:
+    """Yield a row for each thing."""
+    for kind in storages:
+        with ExitStack() as stack:
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="newsbot-bench-")))
+            place: Place = folder / "newsbot.db"
+            if kind == "mongo":
+                place = stack.enter_context(own_mongo()).uri
+            done = 0
+            for pages in sizes:
+                _apart(partial(fill_pages, place, done, pages))
+                done = pages
+                what = f"{kind}: report on {pages} pages"
+                yield {"what": what, **_apart(partial(_report, place, pages))}
+                yield {"what": f"{kind}: reading the kept one", **_apart(partial(_kept, place))}
+    with tempfile.TemporaryDirectory(prefix="newsbot-bench-") as name:
+        yield {
+            "what": f"look of the alerts over {sites} sites",
+            **_apart(partial(_alerts, Path(name), sites)),
+        }
 
-    def full() -> None:
-        report.update(site_report(storage, SITE))
 
-    def look() -> None:
-        find(measure(storage, frontier, folder, time.time()), Limits())
-
-    rows = [_timed(f"report on {pages} pages", full)]
+def _report(place: Place, pages: int) -> Row:
+    with closing(opened(place)) as storage:
+        began, cpu = time.perf_counter(), time.process_time()
+        report = site_report(cast("Monitored", storage), SITE)
+        keep_report(cast("Notes", storage), report, {"began": 1.0})
+        row = _taken(began, cpu)
     assert report["broken_count"] == len(range(0, pages, 20))
-    rows.append(_timed("keeping it", lambda: keep_report(storage, report, {"began": 1.0})))
-    rows.append(_timed("reading the kept one", lambda: kept_report(storage, SITE)))
-    return [*rows, _timed(f"look of the alerts over {sites} sites", look)]
+    assert len(report["sections"]) > FOLDERS // 10
+    return row
 
 
-def _timed(what: str, work: Callable[[], object]) -> Row:
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    began = time.process_time()
-    work()
-    seconds = time.process_time() - began
-    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
-    return {"what": what, "seconds": round(seconds, 4), "megabytes": round(grown, 1)}
+def _kept(place: Place) -> Row:
+    with closing(opened(place)) as storage:
+        began, cpu = time.perf_counter(), time.process_time()
+        assert kept_report(cast("Notes", storage), SITE)
+        return _taken(began, cpu)
 
 
-def fill_pages(storage: SqliteStorage, pages: int) -> None:
-    """Write the pages of the site and their checks."""
-    for start in range(0, pages, BATCH):
-        numbers = range(start, min(start + BATCH, pages))
-        some = [replace(page(number), source=SITE) for number in numbers]
-        storage.discover(some)
-        storage.save_checks(
-            [
-                PageCheck(
-                    url=one.url,
-                    source=SITE,
-                    at=run + number / 10,
-                    run=run,
-                    status=404 if number % 20 == 0 else 200,
-                    size=50_000 + number,
-                    content_type="text/html; charset=utf-8",
-                    server="nginx",
-                    seconds=0.05 + number % 100 / 1000,
-                )
-                for number, one in zip(numbers, some, strict=True)
-                for run in (1e9, 1.1e9, 1.2e9)
-            ]
+def _alerts(folder: Path, sites: int) -> Row:
+    with (
+        closing(SqliteStorage(folder / "newsbot.db")) as storage,
+        closing(SqliteFrontier(folder / "newsbot.db", clock=time.time)) as frontier,
+    ):
+        fill_sites(storage, sites)
+        began, cpu = time.perf_counter(), time.process_time()
+        find(measure(storage, frontier, folder, time.time()), Limits())
+        return _taken(began, cpu)
+
+
+def _taken(began: float, cpu: float) -> Row:
+    return {"cpu": time.process_time() - cpu, "clock": time.perf_counter() - began}
+
+
+def _apart(work: Callable[[], Any]) -> Row:
+    """Work in a process of its own; return what it returns, and the most memory it had."""
+    context = multiprocessing.get_context("spawn")
+    told, tell = context.Pipe(duplex=False)
+    process = context.Process(target=_telling, args=(tell, work))
+    process.start()
+    tell.close()
+    row: Row = told.recv()
+    process.join()
+    return row
+
+
+def _telling(tell: Any, work: Callable[[], Any]) -> None:
+    row = work() or {}
+    tell.send({**row, "megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024})
+
+
+def fill_pages(place: Place, start: int, stop: int) -> None:
+    """Write pages of the site, and their checks as they are kept."""
+    with closing(opened(place)) as storage:
+        for first in range(start, stop, BATCH):
+            some = [_page(number) for number in range(first, min(first + BATCH, stop))]
+            storage.discover(some)
+            _save_checks(place, {one.url: _checks(number, one.url) for number, one in enumerate(some, first)})
+
+
+def _page(number: int) -> PageRecord:
+    url = _address(number)
+    linking = [_address(number * step + step) for step in range(1, LINKING + 1)]
+    return replace(
+        page(number), url=url, fingerprint=fingerprint(url), source=SITE, host=SITE,
+        referrers=linking, referrer_count=LINKING,
+    )  # fmt: skip
+
+
+def _address(number: int) -> str:
+    return f"https://{SITE}/part-{number % FOLDERS}/2026/{number}-what-happened"
+
+
+def _checks(number: int, url: str) -> list[PageCheck]:
+    return [
+        PageCheck(
+            url=url,
+            source=SITE,
+            at=run + number / 10,
+            run=run,
+            status=404 if number % 20 == 0 else 200,
+            size=50_000 + number,
+            content_type="text/html; charset=utf-8",
+            server="nginx",
+            seconds=0.05 + number % 100 / 1000,
+        )
+        for run in RUNS
+    ]
+
+
+def _save_checks(place: Place, checks: dict[str, list[PageCheck]]) -> None:
+    """Write them in bulk, as ``save_checks`` would one by one."""
+    if isinstance(place, Path):
+        with closing(sqlite3.connect(place, timeout=60)) as database, database:
+            database.executemany(
+                "INSERT INTO page_check (fingerprint, url, source, last, checks) VALUES (?, ?, ?, ?, ?)",
+                [
+                    (fingerprint(url), url, SITE, some[-1].at, to_json([packed(one) for one in some]))
+                    for url, some in checks.items()
+                ],
+            )
+        return
+    with MongoClient[Any](place) as client:
+        client[DATABASE]["page_checks"].insert_many(
+            {
+                "_id": fingerprint(url),
+                "url": url,
+                "source": SITE,
+                "checks": [packed(one) for one in some],
+                "last": some[-1].at,
+            }
+            for url, some in checks.items()
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from hypothesis import given
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from newsbot.items import Kind, PageRecord
 from newsbot.monitoring.comparing import changes_of
 from newsbot.monitoring.keeping import MAX_RUNS, forget_report, keep_report, kept_report, monitored
-from newsbot.monitoring.report import site_report
+from newsbot.monitoring.report import _rough, site_report
 from newsbot.monitoring.structure import Structure, folders
 from newsbot.storage.base import SourceRecord
 from newsbot.storage.checks import CheckedPage, PageCheck
@@ -24,6 +25,32 @@ from newsbot.urls import canonicalize, fingerprint
 
 SITE = "https://news.test"
 FEED = f"{SITE}/feed.xml"
+
+
+PARTS = st.text("aB%/.;?#=&-20éя ", max_size=20)
+
+
+@given(PARTS, st.sampled_from(["news.test", "www.Other.test:81", "[::1]:8080", "user@x.test"]))
+def test_folders_are_those_of_the_path_that_parsers_see(rest: str, host: str) -> None:
+    try:
+        url = canonicalize(f"http://{host}/{rest}")
+    except ValueError:
+        return
+    parts = urlsplit(url)
+    names = [f"/{name[:80]}" for name in parts.path.split("/")[1:-1] if name][:5]
+    told = (parts.hostname or "").removeprefix("www.")
+    assert folders(url, "news.test") == tuple(names if told == "news.test" else [told, *names])
+
+
+@given(PARTS)
+def test_what_may_be_the_same_address_looks_alike(rest: str) -> None:
+    """A page that is a source is never taken for an ordinary one."""
+    url = f"http://news.test/{rest}"
+    try:
+        canonical = canonicalize(url)
+    except ValueError:
+        return
+    assert _rough(url) == _rough(canonical)
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any, Protocol
+from urllib.parse import unquote
 
 from newsbot.items import Kind, PageRecord
 from newsbot.monitoring.comparing import CONTENT, NEW, WEIGHT, changes_of
@@ -50,11 +51,8 @@ def _pages(storage: Monitored, domain: str) -> Iterator[tuple[PageRecord | None,
         checked = storage.checked([page.fingerprint for page in pages])
         for page in pages:
             yield page, checked.get(page.fingerprint)
-    for some in _batches(storage.iter_checked(domain)):
-        known = storage.pages([one.fingerprint for one in some])
-        for one in some:
-            if one.fingerprint not in known:
-                yield None, one
+    for one in storage.iter_checked(domain, unlisted=True):
+        yield None, one
 
 
 def _batches(things: Iterable[Any]) -> Iterator[list[Any]]:
@@ -77,6 +75,7 @@ class _Survey:
         sources = storage.sources(domain)
         self._lists = {_key(one.url) for one in sources if one.kind in (Kind.FEED, Kind.SITEMAP)}
         self._fronts = {_key(one.url) for one in sources if one.kind is Kind.SECTION}
+        self._rough = {_rough(one.url) for one in sources}
         self._where = lru_cache(100_000)(self._where_of)
         self._structure = Structure(domain)
         self._counts: Counter[str] = Counter()
@@ -137,7 +136,8 @@ class _Survey:
 
     def _where_of(self, referrer: str) -> str | None:
         """Return the section of a page that links; None for feeds, sitemaps, robots.txt, which only list."""
-        key = _key(referrer)
+        # the exact key of every page that links would take most of the time; few pages look like a source
+        key = _key(referrer) if _rough(referrer) in self._rough else b""
         if key in self._lists or referrer.endswith("/robots.txt"):
             return None
         return section(folders(referrer, self.domain, is_section=key in self._fronts))
@@ -233,6 +233,13 @@ class _Survey:
             "slowest": self._slowest.listed(),
             "largest": self._largest.listed(),
         }
+
+
+def _rough(url: str) -> str:
+    """Return what two addresses with the same key have in common at least: the last part of their path."""
+    path = url.strip().partition("?")[0].partition("#")[0].partition(";")[0]
+    last = unquote(path.rpartition("/")[2])
+    return "" if last in (".", "..") else last
 
 
 def _key(url: str) -> bytes:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urlsplit
 
 MAX_SECTIONS = 300
 MAX_LEVELS = 5
@@ -23,13 +22,23 @@ def folders(url: str, domain: str, *, is_section: bool = False) -> tuple[str, ..
     Another host than the site's own comes first. ``is_section``: the page is itself the front of a folder,
     also without a slash at its end.
     """
-    parts = urlsplit(url)
-    host = (parts.hostname or "").removeprefix("www.")
-    names = parts.path.split("/")[1:]
+    host, path = _split(url)
+    host = host.removeprefix("www.")
+    names = path.split("/")
     if names and not (is_section and names[-1]):
         names.pop()
     found = [f"/{name[:MAX_NAME]}" for name in names if name][:MAX_LEVELS]
     return tuple([host[:MAX_NAME], *found] if host != domain else found)
+
+
+def _split(url: str) -> tuple[str, str]:
+    """Return host and path of a canonical http(s) URL, without the slash between them."""
+    rest = url.partition("://")[2].partition("?")[0].partition("#")[0]
+    place, _, path = rest.partition("/")
+    place = place.rpartition("@")[2].lower()
+    if place.startswith("["):  # an address of IPv6
+        return place[1:].partition("]")[0], path
+    return place.partition(":")[0], path
 
 
 def section(places: tuple[str, ...]) -> str:

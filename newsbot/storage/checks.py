@@ -129,10 +129,10 @@ class PageChecks(Protocol):
     def checked(self, fingerprints: Sequence[bytes]) -> dict[bytes, CheckedPage]:
         """The checks of those URLs; what was never checked is missing from the answer."""
 
-    def iter_checked(self, source: str | None = None) -> Iterator[CheckedPage]:
+    def iter_checked(self, source: str | None = None, *, unlisted: bool = False) -> Iterator[CheckedPage]:
         """All checked pages (of a site), each once, in no particular order, streamed.
 
-        Writing meanwhile is allowed.
+        With ``unlisted`` only those that have no page record. Writing meanwhile is allowed.
         """
 
     def forget_checks(

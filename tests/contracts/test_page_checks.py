@@ -14,6 +14,7 @@ from newsbot.storage.base import Storage
 from newsbot.storage.checks import MAX_CHECKS, MAX_HOPS, MAX_WORD, CheckedPage, PageCheck, PageChecks
 from newsbot.urls import fingerprint
 from tests.contracts.storage_backends import Place
+from tests.contracts.storage_samples import make_page
 
 SITE = "https://example.org/"
 
@@ -123,6 +124,19 @@ def test_sites_are_streamed_and_a_stream_survives_writing(kept: PageChecks) -> N
             kept.save_checks([replace(page.last, at=500.0)])
     assert len(seen) == len(set(seen)) == 1200
     assert len(list(kept.iter_checked())) == 1201
+
+
+def test_pages_without_a_record_are_streamed_apart(kept: PageChecks) -> None:
+    storage: Any = kept
+    storage.discover([make_page(str(n)) for n in range(0, 1200, 2)])
+    kept.save_checks([check(str(n)) for n in range(1200)])
+    kept.save_checks([replace(check(), url="https://other.org/a", source="other.org")])
+    found = [page.url for page in kept.iter_checked("example.org", unlisted=True)]
+    assert sorted(found) == sorted(SITE + str(n) for n in range(1, 1200, 2))
+    assert len(list(kept.iter_checked(unlisted=True))) == 601
+    assert [page.checks for page in kept.iter_checked("other.org", unlisted=True)] == [
+        (replace(check(), url="https://other.org/a", source="other.org"),)
+    ]
 
 
 def test_checks_are_forgotten_by_site_by_url_and_by_age(kept: PageChecks) -> None:

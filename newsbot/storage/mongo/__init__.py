@@ -247,9 +247,10 @@ class MongoStorage:
         with self._readable() as database:
             return page_checks.checked(database, fingerprints)
 
-    def iter_checked(self, source: str | None = None) -> Iterator[CheckedPage]:
+    def iter_checked(self, source: str | None = None, *, unlisted: bool = False) -> Iterator[CheckedPage]:
         """See :meth:`newsbot.storage.checks.PageChecks.iter_checked`."""
-        return self._streamed(page_checks.checked_batches(self._place.database, source))
+        batches = page_checks.unlisted_batches if unlisted else page_checks.checked_batches
+        return self._streamed(batches(self._place.database, source))
 
     def forget_checks(
         self, *, source: str | None = None, url: str | None = None, before: float | None = None

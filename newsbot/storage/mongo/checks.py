@@ -19,6 +19,7 @@ from newsbot.storage.records import clean
 from newsbot.urls import fingerprint
 
 _AT_ONCE = 500
+_KEYS_AT_ONCE = 10_000
 _TURNS = 5  # a page that is written for the first time by two workers at once takes a second turn
 
 
@@ -54,6 +55,23 @@ def checked_batches(database: Collections, source: str | None) -> Iterator[list[
             return
         yield [_page(document) for document in documents]
         query["_id"] = {"$gt": documents[-1]["_id"]}
+
+
+def unlisted_batches(database: Collections, source: str | None) -> Iterator[list[CheckedPage]]:
+    """Yield checked pages without a record: keys are compared, and only what is wanted is read."""
+    query: Document = {} if source is None else {"source": clean(source)}
+    only_key = {"_id": 1}
+    while True:
+        found = database["page_checks"].find(query, only_key).sort("_id", 1).limit(_KEYS_AT_ONCE)
+        keys = [document["_id"] for document in found]
+        if not keys:
+            return
+        listed = {one["_id"] for one in database["pages"].find({"_id": {"$in": keys}}, only_key)}
+        missing = [key for key in keys if key not in listed]
+        for start in range(0, len(missing), _AT_ONCE):
+            some = {"_id": {"$in": missing[start : start + _AT_ONCE]}}
+            yield [_page(document) for document in database["page_checks"].find(some)]
+        query["_id"] = {"$gt": keys[-1]}
 
 
 def forget_checks(database: Collections, source: str | None, url: str | None, before: float | None) -> int:

@@ -225,9 +225,9 @@ class SqliteStorage:
         with self._reading() as database:
             return page_checks.checked(database, fingerprints)
 
-    def iter_checked(self, source: str | None = None) -> Iterator[CheckedPage]:
+    def iter_checked(self, source: str | None = None, *, unlisted: bool = False) -> Iterator[CheckedPage]:
         """See :meth:`newsbot.storage.checks.PageChecks.iter_checked`."""
-        return self._streamed(page_checks.checked_batches(self._database, source))
+        return self._streamed(page_checks.checked_batches(self._database, source, unlisted=unlisted))
 
     def forget_checks(
         self, *, source: str | None = None, url: str | None = None, before: float | None = None

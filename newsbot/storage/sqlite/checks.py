@@ -43,9 +43,13 @@ def checked(database: sqlite3.Connection, fingerprints: Sequence[bytes]) -> dict
     return found
 
 
-def checked_batches(database: sqlite3.Connection, source: str | None) -> Iterator[list[CheckedPage]]:
+def checked_batches(
+    database: sqlite3.Connection, source: str | None, *, unlisted: bool
+) -> Iterator[list[CheckedPage]]:
     """Yield checked pages, batch by batch: no cursor stays open while the caller works."""
     condition = "" if source is None else "source = :source AND "
+    if unlisted:
+        condition += "NOT EXISTS (SELECT 1 FROM page p WHERE p.fingerprint = page_check.fingerprint) AND "
     place = 0
     while True:
         rows = database.execute(
