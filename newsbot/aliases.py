@@ -28,6 +28,24 @@ def alias_of(visit: Visit, url: str, key: bytes, now: float) -> Entry:
     )
 
 
+def other_name(state: CrawlState, visit: Visit) -> bytes | None:
+    """Return the key of the known page that the visited one is, by what was learned since it was queued.
+
+    If nobody has fetched that page yet, this visit does, and keeps others from it. What was fetched under its
+    own name keeps it.
+    """
+    url, again = visit.lease.entry.url, visit.lease.last_fetched is not None
+    if "?" not in url or not visit.rule.drop_query or visit.forced or again:
+        return None
+    key = fingerprint(canonicalize(url, visit.rule.drop_query))
+    if key == visit.lease.entry.fingerprint:
+        return None
+    if is_taken(state, key):
+        return key
+    state.frontier.mark_done([alias_of(visit, url, key, state.clock())], None)
+    return None
+
+
 def is_taken(state: CrawlState, key: bytes) -> bool:
     """Return True if the page was fetched, under this address or another, or is being fetched now.
 
@@ -55,6 +73,8 @@ def record_addresses(state: CrawlState, visit: Visit, record: PageRecord) -> boo
     if target and (key := _other_page(state, visit, target)):
         moved = not visit.kind.is_source
         _record_alias(state, visit, target, key, record if moved else None)
+    if "?" in visit.lease.entry.url and (key := _other_page(state, visit, visit.lease.entry.url)):
+        _record_alias(state, visit, visit.lease.entry.url, key, None)
     canonical = visit.page.get("canonical_url")
     if canonical and canonical != target and (key := _other_page(state, visit, canonical)):
         _record_alias(state, visit, canonical, key, None)

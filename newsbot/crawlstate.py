@@ -29,7 +29,7 @@ from newsbot.frontier.base import Frontier, LeanFrontier
 from newsbot.headlines import Headlines
 from newsbot.items import Article
 from newsbot.latecomers import Latecomers
-from newsbot.lessons import Lessons
+from newsbot.lessons import Lessons, session_keys
 from newsbot.outage import Guarded, Outage
 from newsbot.owners import owner_name
 from newsbot.pageprices import PagePrices
@@ -163,6 +163,7 @@ class CrawlState:
         self.paused = frozenset(paused(self.notes))
         self.refill_anew()
         self.tombstones.read(self.notes)
+        self.rules = self.rules.dropping(session_keys(self.notes))
         known = [record for record in self.storage.sources() if record.kind in ("feed", "sitemap")]
         self.dead_sources = {one.url for one in known if one.failures and is_no_source(one.last_error or "")}
         self.with_sources = {one.source for one in known if one.url not in self.dead_sources} | {
@@ -269,7 +270,7 @@ class CrawlState:
     def take_rules(self, rules: RuleSet) -> None:
         """Go on with other rules. Raises :class:`ArgumentError` if they lack a site that was asked for."""
         self.limited_to = check_scope(self.settings, rules, self.arguments)
-        self.rules = rules
+        self.rules = rules.dropping(session_keys(self.notes))
         self.known_hosts.clear()  # delays may have changed
         self._domain.cache_clear()
         self.with_sources |= {rule.domain for rule in rules if rule.feeds or rule.sitemaps}

@@ -11,7 +11,7 @@ from newsbot.clock import utc
 from newsbot.frontier.base import Entry, Frontier, Known
 from newsbot.frontier.transfer import FrontierTransfer, HostCopy
 from newsbot.items import Article, Link, PageRecord, Where
-from newsbot.lessons import kept, learns
+from newsbot.lessons import kept, learns, session_keys
 from newsbot.ranking import Judgement, judge
 from newsbot.rules import RuleSet
 from newsbot.rules.learn import LearnedRule
@@ -68,6 +68,8 @@ def explain(
 
     ``now`` in POSIX seconds. Raises ``ValueError`` for what is no absolute http(s) URL.
     """
+    if storage:
+        rules = rules.dropping(session_keys(cast("Notes", storage)))
     rule = rules.for_url(url)
     canonical = canonicalize(url, rule.drop_query)
     key = fingerprint(canonical)

@@ -18,6 +18,7 @@ from newsbot.ranking import Judgement
 from newsbot.rules.examples import Examples
 from newsbot.rules.learn import LearnedRule, learned_from
 from newsbot.rules.schema import Rule
+from newsbot.rules.sessions import SessionKeys
 from newsbot.storage.notes import Notes
 from newsbot.trials import shape_of
 from newsbot.urls import canonicalize, fingerprint
@@ -41,6 +42,8 @@ TRIES = 5
 """Times that other workers may be quicker, until the next beat."""
 NOTE_KIND = "addresses:"
 """With a domain: the kind of the notes that hold examples and what was learned."""
+SESSION_NOTE = "session_keys"
+"""The kind of the notes that hold query keys no page depends on, by domain."""
 
 
 @dataclass(slots=True)
@@ -64,6 +67,7 @@ class Lessons:
     def __init__(self, share: float) -> None:
         self._share = share
         self._sites: dict[str, _Site] = {}
+        self._keys: dict[str, SessionKeys] = {}
         self.storage: Notes | None = None
 
     def rule(self, rule: Rule) -> LearnedRule | None:
@@ -104,6 +108,28 @@ class Lessons:
                 retired,
             )
         self._learn(rule.domain, site)
+
+    def read_text(self, domain: str, url: str, text: str) -> bool:
+        """Take in an article's address and the hash of its text; True if a key carries sessions' ids.
+
+        Raises :class:`newsbot.errors.DataError`; may then be called again.
+        """
+        if "?" not in url or (domain not in self._keys and len(self._keys) >= MAX_SITES):
+            return False
+        keys = self._keys.setdefault(domain, SessionKeys())
+        found = keys.saw(url, text)
+        if found is None:
+            return False
+        if self.storage is not None:
+            known = session_keys(self.storage).get(domain, ())
+            self.storage.save_note(SESSION_NOTE, domain, {"keys": sorted({*keys.idle, *known})})
+        logger.warning(
+            "learning domain=%s session_key=%s: articles are the same whatever it is; it is dropped from "
+            "addresses (in the rule: drop_query)",
+            domain,
+            found,
+        )
+        return True
 
     def explores(self, judgement: Judgement, rule: Rule, url: str) -> bool:
         """Tell whether a rejected link is fetched all the same.
@@ -202,6 +228,11 @@ def kept(storage: Notes, domain: str) -> tuple[Examples, LearnedRule | None]:
     except ValueError as error:
         logger.warning("learning damaged domain=%s fault=%s; it is learned anew", domain, error)
     return examples, rule
+
+
+def session_keys(storage: Notes) -> dict[str, tuple[str, ...]]:
+    """Return the query keys that carry sessions' ids, by domain."""
+    return {domain: tuple(map(str, note["keys"])) for domain, note in storage.notes(SESSION_NOTE).items()}
 
 
 def learns(rule: Rule) -> bool:

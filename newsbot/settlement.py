@@ -18,7 +18,7 @@ from newsbot.lessons import EXPLORED
 from newsbot.queueing import page_for
 from newsbot.recrawl import FixedIntervals, Never, Policy, may_retry, plan, retry_delay
 from newsbot.recrawl.pages import Ladder, NutchPages, seen_change
-from newsbot.recrawl.planning import Plan
+from newsbot.recrawl.planning import KNOWN_PAGE, Plan
 from newsbot.rules.schema import RECRAWL
 from newsbot.sourcebooks import SourceBook
 from newsbot.tombstones import REMOVED
@@ -34,7 +34,7 @@ PAGES: Mapping[str, Policy] = {
 """What ``recrawl`` of a rule names, for articles and other pages."""
 NO_TLS = ("refused", "tls", "proxy", "connection", "timeout", "robots_unreachable")
 NO_HOME = ("dns", "http_404", "http_410")
-_OURS = ("too_young", "ours", "redirect_known", "limit")
+_OURS = ("too_young", "ours", *KNOWN_PAGE, "limit")
 """Ends of visits that say nothing of the site."""
 NOT_THERE = Plan(None, "gone", "one of the usual places of feeds and sitemaps: nothing is there")
 _JITTER = random.Random()  # noqa: S311  (spreads retries, keeps no secret)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from scrapy.crawler import Crawler
 from scrapy.http import Request, Response
 
+from newsbot.aliases import other_name
 from newsbot.causes import Ignored
 from newsbot.crawlstate import CrawlState
 from newsbot.items import Where
@@ -48,6 +49,8 @@ class ReprocessingMiddleware:
         now = self.state.clock()
         if self.state.is_removed(visit.lease.entry.fingerprint, visit.lease.entry.host):
             raise Ignored(REMOVED, "taken out by scrapy remove, which keeps it out")
+        if other_name(self.state, visit) is not None:
+            raise Ignored("same_page", "differs from a known page in a session's id only")
         self._look_up(visit)
         interval = 0.0 if visit.forced else visit.rule.interval.get(visit.kind, 0.0)
         if visit.kind.is_source:

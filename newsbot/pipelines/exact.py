@@ -42,6 +42,8 @@ class ExactDuplicatePipeline:
         """Raise ``DropItem`` for a copy; may be called again after a fault."""
         with state.timed("dedup_exact"):
             item.content_hash = text_key(item.text)
+            if state.lessons.read_text(item.source, canonicalize(item.url), item.content_hash):
+                state.take_rules(state.rules)
             _doubt_canonical(state, item)
             owner = state.storage.text_owner(item.source, item.content_hash)
             if owner is not None and fingerprint(owner) != fingerprint(item.canonical_url):

@@ -30,6 +30,11 @@ GIVE_UP_AFTER: Final = 10
 MISSING_TOO_EARLY: Final = HOUR
 """Feeds announce pages before every server has them: the second look at one never seen."""
 
+KNOWN_PAGE: Final = {
+    "redirect_known": "redirects to a page that is known",
+    "same_page": "differs from a known page in a session's id only",
+}
+"""Causes that are no fault of the page: it is another one's address."""
 FINAL_CAUSES = frozenset({"robots", "denied", "private_address", "scheme", "bad_url", "too_large", "ignored"})
 """Causes that asking again does not cure."""
 
@@ -122,8 +127,8 @@ def _page(outcome: Outcome, rest: float | None, now: float) -> Plan:
 
 def _failed_page(record: PageRecord | None, outcome: Outcome, now: float) -> Plan:
     cause, failures = outcome.cause, _failures(record)
-    if cause == "redirect_known":
-        return Plan(None, "done", "redirects to a page that is known")
+    if cause in KNOWN_PAGE:
+        return Plan(None, "done", KNOWN_PAGE[cause])
     if outcome.gone:
         return _gone_page(record, cause, now)
     if cause in FINAL_CAUSES:

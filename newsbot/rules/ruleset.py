@@ -16,11 +16,26 @@ _HOSTS = 65_536
 class RuleSet:
     """The rules by domain, in the order of their file names."""
 
-    def __init__(self, rules: Iterable[Rule], defaults: Rule | None = None) -> None:
-        self._rules: Mapping[str, Rule] = {rule.domain: rule for rule in rules}
+    def __init__(
+        self,
+        rules: Iterable[Rule],
+        defaults: Rule | None = None,
+        dropped: Mapping[str, Iterable[str]] | None = None,
+    ) -> None:
+        self._dropped = {domain: tuple(sorted(keys)) for domain, keys in (dropped or {}).items()}
+        self._given = tuple(rules)
+        self._rules: Mapping[str, Rule] = {rule.domain: self._with_dropped(rule) for rule in self._given}
         self.defaults = defaults or Rule(domain="")
         """What holds for a site without a rule; its ``domain`` is empty."""
         self._for_host = lru_cache(_HOSTS)(self._find)
+
+    def dropping(self, keys: Mapping[str, Iterable[str]]) -> RuleSet:
+        """Return the rules with further query keys to drop, by domain; also of sites without a rule."""
+        return RuleSet(self._given, self.defaults, keys)
+
+    def _with_dropped(self, rule: Rule) -> Rule:
+        keys = tuple(key for key in self._dropped.get(rule.domain, ()) if key not in rule.drop_query)
+        return replace(rule, drop_query=rule.drop_query + keys) if keys else rule
 
     def for_url(self, url: str) -> Rule:
         """Return the rule of the longest domain that covers the URL's host.
@@ -53,7 +68,7 @@ class RuleSet:
             rule = self._rules.get(".".join(labels[start:]))
             if rule is not None:
                 return rule
-        return replace(self.defaults, domain=site_of(host))
+        return self._with_dropped(replace(self.defaults, domain=site_of(host)))
 
 
 def ascii_domain(domain: str) -> str:

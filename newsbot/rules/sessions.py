@@ -1,0 +1,70 @@
+"""Query keys that carry a session's id: whatever their value is, the page is the same.
+
+Usual names of such keys are dropped from every address (:mod:`newsbot.urls`). Others a site gives away:
+articles that were fetched under two values of a key have the same text, in several places of the site,
+and nowhere do they differ. Without this each visit of a site that writes a new id into all of its links
+would lead to all of its articles anew.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+ENOUGH = 3
+"""Addresses with different texts of their own that must each have come under two values of the key."""
+MAX_KEYS = 20
+"""Keys of a site that are looked at."""
+MAX_FORMS = 500
+"""Addresses without the key that are remembered for each."""
+_MAX_PAIRS = 8
+_TOKEN = re.compile(r"(?=[\w.-]*\d)(?=[\w.-]*[A-Za-z])[\w.-]{6,128}|[\w.-]{20,128}", re.ASCII)
+"""Random signs; words, and numbers of pages and articles, are never taken for an id of a session."""
+
+
+@dataclass(slots=True)
+class SessionKeys:
+    """What is known of one site's query keys."""
+
+    idle: set[str] = field(default_factory=set)
+    """Keys that no page depends on."""
+    _telling: set[str] = field(default_factory=set)
+    """Keys that pages do depend on."""
+    _seen: dict[str, dict[str, tuple[str, str]]] = field(default_factory=dict)
+    """Key -> address without it -> the value it had, and the text of the page."""
+    _same: dict[str, set[str]] = field(default_factory=dict)
+    """Key -> texts that came under two values."""
+
+    def saw(self, url: str, text: str) -> str | None:
+        """Take in an article's address and the hash of its text; return a key that turned out to be idle."""
+        page, _, query = url.partition("?")
+        pairs = query.split("&") if query else []
+        for place, pair in enumerate(pairs[:_MAX_PAIRS]):
+            key, _, value = pair.partition("=")
+            key = key.lower()
+            if key in self.idle or key in self._telling or _TOKEN.fullmatch(value) is None:
+                continue
+            rest = f"{page}?{'&'.join(pairs[:place] + pairs[place + 1 :])}"
+            if self._is_idle(key, rest, value, text):
+                self.idle.add(key)
+                return key
+        return None
+
+    def _is_idle(self, key: str, rest: str, value: str, text: str) -> bool:
+        if key not in self._seen and len(self._seen) >= MAX_KEYS:
+            return False
+        seen = self._seen.setdefault(key, {})
+        if rest not in seen:
+            if len(seen) < MAX_FORMS:
+                seen[rest] = value, text
+            return False
+        value_before, text_before = seen[rest]
+        if value_before == value:
+            return False  # the same page again: it may have been edited
+        if text_before != text:
+            self._telling.add(key)
+            del self._seen[key]
+            return False
+        same = self._same.setdefault(key, set())
+        same.add(text)
+        return len(same) >= ENOUGH
