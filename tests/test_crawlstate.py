@@ -152,7 +152,7 @@ def test_a_crawl_says_that_the_index_of_near_duplicates_was_lost(make_desk, capl
     with caplog.at_level(logging.WARNING):
         desk.state.open()
         (record,) = [one for one in caplog.records if one.name == "newsbot.crawlstate"]
-        assert "1 articles of the last 30 days are stored" in record.getMessage()
+        assert "articles=1; near copies of these articles of the last 30 days" in record.getMessage()
         assert "scrapy articles reindex" in record.getMessage()
         caplog.clear()
         desk.state.index.check_and_insert("a", "a.org", signature(prose(1, 60)), START)
