@@ -76,7 +76,7 @@ class _Survey:
         self._lists = {_key(one.url) for one in sources if one.kind in (Kind.FEED, Kind.SITEMAP)}
         self._fronts = {_key(one.url) for one in sources if one.kind is Kind.SECTION}
         self._rough = {_rough(one.url) for one in sources}
-        self._where = lru_cache(100_000)(self._where_of)
+        self._where = lru_cache(20_000)(self._where_of)
         self._structure = Structure(domain)
         self._counts: Counter[str] = Counter()
         self._words: dict[str, Counter[str]] = {
@@ -237,8 +237,8 @@ class _Survey:
 
 def _rough(url: str) -> str:
     """Return what two addresses with the same key have in common at least: the last part of their path."""
-    path = url.strip().partition("?")[0].partition("#")[0].partition(";")[0]
-    last = unquote(path.rpartition("/")[2])
+    path = url.strip().partition("?")[0].partition("#")[0]
+    last = unquote(path.rpartition("/")[2].partition(";")[0])
     return "" if last in (".", "..") else last
 
 
