@@ -122,6 +122,8 @@ class Article:
     section: str | None = None
     tags: list[str] = field(default_factory=list)
     image: str | None = None
+    structure: dict[str, list[int]] = field(default_factory=dict)
+    """Which lines of ``text`` (from 0) are no plain paragraphs, by kind: heading, quote, item, cell."""
     form: Form = "article"
     """What the text is: one story, a live blog, or a gallery of pictures with captions."""
     partial: bool = False

@@ -34,6 +34,7 @@ def article(number: int = 1, **changes: object) -> Article:
         "tags": ["a", "b,c"],
         "fetched_at": datetime(2024, 5, 31, 9, 0, tzinfo=UTC),
         "content_hash": f"{number:032x}",
+        "structure": {"heading": [0], "item": [1, 2]},
         "extraction": {"title": "json-ld", "text": "rule"},
     }
     return Article(**(values | changes))  # type: ignore[arg-type]
@@ -67,6 +68,7 @@ def test_csv_gives_back_the_cells() -> None:
     assert row["text"] == expected["text"]
     assert json.loads(row["authors"]) == expected["authors"]
     assert json.loads(row["extraction"]) == expected["extraction"]
+    assert json.loads(row["structure"]) == expected["structure"]
     assert row["published_at"] == "2024-05-31T05:00:05Z"
     assert row["summary"] == ""
     assert row["version"] == "1"
@@ -103,6 +105,7 @@ def test_parquet_keeps_types_and_batches(monkeypatch: pytest.MonkeyPatch) -> Non
     assert rows[0]["published_at"] == articles[0].published_at
     assert rows[0]["authors"] == articles[0].authors
     assert dict(rows[0]["extraction"]) == articles[0].extraction
+    assert dict(rows[0]["structure"]) == articles[0].structure
     assert rows[0]["summary"] is None
 
 

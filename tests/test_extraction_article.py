@@ -42,6 +42,22 @@ def test_the_text_has_paragraphs_and_subheadings_and_nothing_else() -> None:
     lines = read(saved("news_jsonld.html"), FENLAND).text.splitlines()
     assert [line.split()[0] for line in lines] == ["The", "About", "Under", "The", "The"]
     assert lines[2] == "Under the budget"
+    assert read(saved("news_jsonld.html"), FENLAND).structure == {"heading": [2]}
+
+
+def test_subheadings_quotes_and_lists_are_told_apart() -> None:
+    said = "<blockquote><p>We have never seen water like this, not in forty years.</p></blockquote>"
+    listed = "<ul><li>Road 5 is closed until Monday.</li><li>Road 7 is open in one lane.</li></ul>"
+    more = TEXT.replace("The", "This")
+    article = read(page(body=f"{TEXT}<h2>What comes next</h2>{more}{said}{listed}<p>{PROSE[0]} It is.</p>"))
+    lines = article.text.split("\n")
+    kinds = {lines[number]: kind for kind, numbers in article.structure.items() for number in numbers}
+    assert kinds == {
+        "What comes next": "heading",
+        "We have never seen water like this, not in forty years.": "quote",
+        "Road 5 is closed until Monday.": "item",
+        "Road 7 is open in one lane.": "item",
+    }
 
 
 def test_an_old_russian_page_without_metadata() -> None:

@@ -65,6 +65,15 @@ def test_pages_are_joined_and_what_they_share_comes_once() -> None:
     assert join_pages(pages[:1]).text == pages[0].text
 
 
+def test_the_structure_of_joined_pages_fits_their_text() -> None:
+    pages = [
+        read(page(body=f"{TEXT}<h2>Part {part}</h2><p>{PROSE[part]} It was the {part}th day of this.</p>"))
+        for part in (1, 2)
+    ]
+    joined = join_pages(pages)
+    assert [joined.text.split("\n")[number] for number in joined.structure["heading"]] == ["Part 1", "Part 2"]
+
+
 def test_no_pages() -> None:
     with pytest.raises(ValueError, match="no pages"):
         join_pages([])

@@ -46,12 +46,52 @@ def test_a_list_is_known_by_what_it_shows_also_when_it_calls_itself_an_article()
         ("Seite nicht gefunden", "error_page"),
         ("Just a moment...", "blocked"),
         ("Access denied", "error_page"),
+        ("Stránka nenalezena", "error_page"),
+        ("Sidan kunde inte hittas | Example", "error_page"),
+        ("Sayfa bulunamadı - Example", "error_page"),
+        ("页面不存在", "error_page"),
+        ("ページが見つかりません", "error_page"),
+        ("الصفحة غير موجودة", "error_page"),
+        ("Η σελίδα δεν βρέθηκε", "error_page"),
+        ("Pagina niet gevonden", "error_page"),
     ],
 )
 def test_errors_with_status_200(title: str, reason: str) -> None:
     body = f"<p>{title}. The page that you wanted is not here, or not any more. Try the search above.</p>"
     assert why(page(body=body, title=title)) == reason
     assert why(page(body=body, title=title), hint=from_feed()) == reason
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        (
+            "We and our 842 partners store and access personal data, like browsing data or unique ids "
+            "on your device. Selecting I Accept enables tracking technologies to support the purposes shown. "
+            "You can change your choices or withdraw consent at any time by clicking the Privacy Preferences."
+        ),
+        (
+            "Mit Werbung und Cookies weiterlesen. Besuchen Sie uns wie gewohnt mit Werbung und Tracking. "
+            "Details zum Tracking finden Sie im Privacy Center. Ihre Zustimmung ist jederzeit widerrufbar. "
+            "Oder nutzen Sie uns ganz ohne Werbung. Jetzt abonnieren."
+        ),
+        (
+            "Avec vos données personnelles, nos partenaires et nous utilisons des cookies. Vous pouvez "
+            "continuer sans accepter, ou gérer vos choix. Votre consentement vaut pour six mois, puis nous "
+            "vous le demandons à nouveau."
+        ),
+    ],
+)
+def test_a_page_that_only_asks_about_cookies(text: str) -> None:
+    assert why(page(body=f"<p>{text}</p>", title="Your privacy is important to us at Example")) == "consent"
+
+
+def test_news_about_cookies_is_an_article() -> None:
+    told = (
+        "<p>The court ruled on Friday that a shop may not store cookies before a visitor agrees. The judges "
+        "said that a closed window is no answer, that cookies may wait, and that no box may be ticked.</p>"
+    )
+    assert read(page(body=told + TEXT, title="Court decides on cookies of shops")).text.startswith("The c")
 
 
 def test_news_about_an_error_is_an_article() -> None:

@@ -34,6 +34,7 @@ SCHEMA = pa.schema(
         ("section", pa.string()),
         ("tags", _TEXTS),
         ("image", pa.string()),
+        ("structure", pa.map_(pa.string(), pa.list_(pa.int32()))),
         ("form", pa.string()),
         ("partial", pa.bool_()),
         ("discovered_at", _TIME),
@@ -62,6 +63,7 @@ class ParquetWriter:
     def write(self, article: Article) -> None:
         """Take one article."""
         row = asdict(article)
+        row["structure"] = list(article.structure.items())
         row["rights"] = list(article.rights.items())
         row["extraction"] = list(article.extraction.items())
         self._rows.append(row)

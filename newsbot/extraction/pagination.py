@@ -90,18 +90,23 @@ def join_pages(pages: Sequence[Article]) -> Article:
     if not pages:
         raise ValueError("there are no pages to join")
     lines: list[str] = []
+    structure: dict[str, list[int]] = {}
     seen: set[str] = set()
     for page in pages[:MAX_PAGES]:
-        for line in page.text.splitlines():
+        kinds = {number: kind for kind, numbers in page.structure.items() for number in numbers}
+        for number, line in enumerate(page.text.split("\n")):
             words = key(line)
             if len(line) < _SAME_LINE or words not in seen:
                 seen.add(words)
+                if number in kinds:
+                    structure.setdefault(kinds[number], []).append(len(lines))
                 lines.append(line)
     first = pages[0]
     modified = max((page.modified_at for page in pages if page.modified_at is not None), default=None)
     return replace(
         first,
         text="\n".join(lines)[:MAX_TEXT],
+        structure=structure,
         modified_at=modified,
         partial=any(page.partial for page in pages),
         extraction=first.extraction | {"pages": str(min(len(pages), MAX_PAGES))},

@@ -41,14 +41,22 @@ class Body:
         """One block a line."""
         return join(self.blocks)[:MAX_TEXT]
 
-    def trimmed(self, title: str, authors: list[str]) -> str:
-        """Return the text without headline, names and date at its edges; a rule's text stays as it is."""
+    def trimmed(self, title: str, authors: list[str]) -> Body:
+        """Return the body without headline, names and date at its edges; a rule's text stays as it is."""
         blocks = list(self.blocks)
         if self.method == RULE:
             blocks = blocks[1:] if len(blocks) > 1 and key(blocks[0].text) == key(title) else blocks
         else:
             blocks = trim_edges(blocks, title, authors)
-        return join(blocks)[:MAX_TEXT]
+        return Body(tuple(blocks), self.method)
+
+    def structure(self) -> dict[str, list[int]]:
+        """Return the numbers of the lines of :attr:`text` that are no plain paragraphs, by kind."""
+        found: dict[str, list[int]] = {}
+        for number, block in enumerate(self.blocks):
+            if block.kind != "paragraph":
+                found.setdefault(block.kind, []).append(number)
+        return found
 
     def first_sentence(self) -> str:
         """Return what may stand for a missing headline."""

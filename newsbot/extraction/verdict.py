@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from urllib.parse import SplitResult, parse_qsl, unquote
 
+from newsbot.extraction import notices
 from newsbot.extraction.blocks import Block, join
 from newsbot.extraction.density import concentration, headline_links
 from newsbot.extraction.page import Page, xpath
@@ -26,28 +27,6 @@ SHORT_PLAIN = 250
 LONG = 1200
 
 _PASSWORD = xpath("//input[@type='password']")
-_ERROR = re.compile(
-    r"^\W*(?:error\W*)?(?:40[0134]|410|50[0234])\b.{0,40}$|page (?:not|cannot be|could not be) found|"
-    r"not found$|^oops|access denied|^forbidden|service unavailable|"
-    r"internal server error|bad gateway|страница не найдена|страницы не существует|такой страницы нет|"
-    r"доступ (?:запрещен|ограничен)|ошибка \d{3}|^ошибка$|"
-    r"сторінк\w+ не знайдено|seite (?:wurde )?nicht gefunden|page (?:non trouvée|introuvable)|página no "
-    r"encontrada|"
-    r"página não encontrada|pagina non trovata|nie znaleziono strony|content (?:is )?(?:unavailable|no "
-    r"longer available)",
-    re.IGNORECASE,
-)
-_CHALLENGE = re.compile(
-    r"^just a moment|attention required|checking your browser|verify (?:that )?you are (?:a )?human|are you "
-    r"a robot|enable javascript and cookies|"
-    r"ddos.?guard|please wait while|captcha|проверка браузера|вы не робот|access to this page has been "
-    r"denied",
-    re.IGNORECASE,
-)
-_LOGIN = re.compile(
-    r"\b(?:log ?in|sign ?in|вход|войти|авторизация|anmelden|connexion|iniciar sesión|accedi|zaloguj)\b",
-    re.IGNORECASE,
-)
 _TAG_PATH = re.compile(
     r"/(?:tags?|topics?|themes?|keywords?|labels?|tema|temas|thema|sujet|tegi?|metki|story-tags?)(?:/|$)",
     re.IGNORECASE,
@@ -59,7 +38,6 @@ _LIST_PATH = re.compile(
 )
 _SEARCH_PATH = re.compile(r"/(?:search|poisk|suche|recherche|buscar|ricerca|szukaj)(?:/|\.|$)", re.IGNORECASE)
 _SEARCH_KEYS = frozenset({"q", "s", "query", "search", "text"})
-_PARTS = re.compile(r"\s[|–—:-]\s")
 _SENTENCE_END = re.compile(r"[.!?…。»”\"')]\s*$")
 _AT_ONCE = re.compile(r"\s{0,9}[0-5]\s{0,9}[;,]\s{0,9}url", re.IGNORECASE)
 _REFRESH = xpath("//meta[translate(@http-equiv,'REFSH','refsh')='refresh']")
@@ -77,23 +55,26 @@ def is_strong(hint: Link | None) -> bool:
 def refuse_page(page: Page, text: str, hint: Link | None) -> str | None:
     """Return why the page is no article whatever its text: stub, challenge, error, login; else None."""
     length = size(text)
-    heading = page.headings[0] if page.headings else ""
     if length < 600 and _is_stub(page):
         return "redirect_stub"
     if length >= LONG or page.article is not None:
         return None
-    if any(_CHALLENGE.search(part) for part in (page.title_tag, heading, text[:200])) and length < 800:
+    return _notice(page, text, length, hint)
+
+
+def _notice(page: Page, text: str, length: int, hint: Link | None) -> str | None:
+    """A page that holds no more than a word of the site to the reader."""
+    heading = page.headings[0] if page.headings else ""
+    if length < 800 and any(map(notices.is_challenge, (page.title_tag, heading, text[:200]))):
         return "blocked"
-    if any(map(_says_error, (page.title_tag, heading))) and not (is_strong(hint) and length > 400):
+    if any(map(notices.is_error, (page.title_tag, heading))) and not (is_strong(hint) and length > 400):
         return "error_page"
-    if (
-        length < 500
-        and (_LOGIN.search(page.title_tag + " " + heading) or not is_strong(hint))
-        and not _calls_itself(page)
-        and _PASSWORD(page.tree)
-    ):
-        return "login"
-    return None
+    if _calls_itself(page):
+        return None
+    if not is_strong(hint) and notices.asks_consent(text):
+        return "consent"
+    wanted = notices.is_login(f"{page.title_tag} {heading}") or not is_strong(hint)
+    return "login" if length < 500 and wanted and _PASSWORD(page.tree) else None
 
 
 def refuse_text(page: Page, blocks: Sequence[Block], rule: Rule | None, hint: Link | None) -> str | None:
@@ -141,15 +122,6 @@ def _listing(page: Page, blocks: Sequence[Block], length: int, *, named: bool) -
 def _calls_itself(page: Page) -> bool:
     """True when the metadata say article."""
     return "article" in page.meta("og:type").lower() or bool(page.meta("article:published_time"))
-
-
-def _says_error(title: str) -> bool:
-    """True when a part of the title is mostly an error message; news may have errors in its headline."""
-    for part in _PARTS.split(title):
-        match = _ERROR.search(part)
-        if match is not None and (match.end() - match.start()) * 2 >= len(part.strip()):
-            return True
-    return False
 
 
 def _is_stub(page: Page) -> bool:

@@ -26,6 +26,7 @@ def make_article(path: str, text: str = "Текст новости.", *, hours: 
         "published_at": NOON + timedelta(hours=hours),
         "fetched_at": NOON + timedelta(hours=hours, minutes=5),
         "content_hash": text_key(text),
+        "structure": {"heading": [0], "item": [2, 3]},
     }
     return Article(**given | fields)
 

@@ -1,0 +1,82 @@
+"""What a site says to its reader instead of an article: errors, challenges, logins, cookies."""
+
+from __future__ import annotations
+
+import re
+
+from newsbot.extraction.strings import size
+
+_ERROR = re.compile(
+    r"^\W*(?:error\W*)?(?:40[0134]|410|50[0234])\b.{0,40}$|page (?:not|cannot be|could not be) found|"
+    r"not found$|^oops|access denied|^forbidden|service unavailable|something went wrong|"
+    r"(?:that|this) page (?:is gone|does(?: no|n['’])t exist)|"
+    r"internal server error|bad gateway|страница не найдена|страницы не существует|такой страницы нет|"
+    r"доступ (?:запрещен|ограничен)|ошибка \d{3}|^ошибка$|"
+    r"сторінк\w+ не знайдено|сторінки не існує|страницата не е намерена|seite (?:wurde )?nicht gefunden|"
+    r"page (?:non trouvée|introuvable)|página no encontrada|página não encontrada|pagina non trovata|"
+    r"pagina (?:niet gevonden|nu a fost găsită)|nie znaleziono strony|strona nie istnieje|"
+    r"stránk[ay] (?:nenalezena|neexistuje|sa nenašla)|stranica nije pronađena|strani ni mogoče najti|"
+    r"(?:sidan|siden|side) (?:kunde inte hittas|finns inte|ble ikke funnet|finnes ikke|blev ikke fundet)|"
+    r"sivua ei l[öo]y|lehte ei leitud|puslapis nerastas|lapa nav atrasta|oldal nem található|"
+    r"σελίδα δεν βρέθηκε|sayfa bulunamadı|səhifə tapılmadı|halaman tidak ditemukan|không tìm thấy trang|"
+    r"ไม่พบหน้า|页面(?:不存在|未找到)|頁面不存在|找不到(?:頁面|页面|网页)|ページが見つかりません|"
+    r"페이지를 찾을 수 없|الصفحة غير موجودة|صفحه (?:مورد نظر )?(?:یافت|پیدا) نشد|הדף לא נמצא|पेज नहीं मिला|"
+    r"content (?:is )?(?:unavailable|no longer available)",
+    re.IGNORECASE,
+)
+_CHALLENGE = re.compile(
+    r"^just a moment|attention required|checking your browser|verify (?:that )?you are (?:a )?human|are you "
+    r"a robot|enable javascript and cookies|"
+    r"ddos.?guard|please wait while|captcha|проверка браузера|вы не робот|access to this page has been "
+    r"denied",
+    re.IGNORECASE,
+)
+_LOGIN = re.compile(
+    r"\b(?:log ?in|sign ?in|вход|войти|авторизация|anmelden|connexion|iniciar sesión|accedi|zaloguj)\b",
+    re.IGNORECASE,
+)
+_CONSENT = re.compile(
+    r"\b(?:partners (?:store|use|process)|(?:your|store and) (?:access )?personal data|unique identifiers|"
+    r"browsing data|device identifiers|privacy (?:cent(?:er|re)|preferences|policy|settings)|"
+    r"(?:withdraw|give|your) consent|(?:i|we|you) accept|accept (?:all|cookies)|reject all|tracking|"
+    r"(?:change|manage) your (?:choices|cookies|preferences)|personali[sz]ed (?:ads|content|advertising)|"
+    r"legitimate interest|cookies?|werbung und (?:cookies|tracking)|zustimmung|einwilligung|ohne werbung|"
+    r"personenbezogen\w*|datenschutz\w*|(?:mes|vos) choix|données personnelles|sans accepter|"
+    r"accepter et continuer|consentement|nos partenaires|política de privacidad|consentimiento|"
+    r"nuestros socios|informativa sulla privacy|consenso|i nostri partner|toestemming|onze partners|"
+    r"samtykke|samtycke|обработку персональных|согласие на|zgod[ęay] na|naszych partnerów)\b",
+    re.IGNORECASE,
+)
+_LEAST_CONSENT = 4
+_CONSENT_SHARE = 90
+"""Letters for each of these words, at most, in a page that holds nothing but the question."""
+_PARTS = re.compile(r"\s[|–—:-]\s")
+_LONG = 1500
+
+
+def is_error(title: str) -> bool:
+    """True when a part of a title is mostly an error message; news may have errors in its headline."""
+    for part in _PARTS.split(title):
+        match = _ERROR.search(part)
+        if match is not None and (match.end() - match.start()) * 2 >= len(part.strip()):
+            return True
+    return False
+
+
+def is_challenge(text: str) -> bool:
+    """True for the words of a check that the reader is no robot."""
+    return _CHALLENGE.search(text) is not None
+
+
+def is_login(text: str) -> bool:
+    """True for a heading that asks the reader to sign in."""
+    return _LOGIN.search(text) is not None
+
+
+def asks_consent(text: str) -> bool:
+    """True for a text made of the question about cookies and little else; news about cookies say more."""
+    length = size(text)
+    if length > _LONG:
+        return False
+    found = len(_CONSENT.findall(text))
+    return found >= _LEAST_CONSENT and found * _CONSENT_SHARE >= length
