@@ -63,7 +63,7 @@ MEASURES = (
     "empty",
     "err",
 )
-SECONDS = 60.0
+SECONDS = 300.0
 """On the wall, for one page: an extractor that waits for a network gets no further."""
 MAX_SLOW = 5
 RESAMPLES = 400

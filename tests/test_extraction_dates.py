@@ -150,6 +150,27 @@ def test_dates_of_other_articles_and_of_changes_count_less() -> None:
 
 
 @pytest.mark.parametrize(
+    ("markup", "source"),
+    [
+        ("<p>Updated: 4 May 2024, 9:30</p>", "visible"),
+        ("<div class=meta>3 мая 2024, 14:05. Обновлено 4 мая 2024 в 9:30</div>", "visible"),
+        ("<p>Published 3 May 2024, 14:05 | Last update 04.05.2024 09:30</p>", "visible"),
+        (
+            "<p><time>3 May 2024</time> <time class=updated datetime='2024-05-04T09:30'>x</time></p>",
+            "time-tag",
+        ),
+        ("<p>Aktualisiert am <time datetime='2024-05-04T09:30'>4. Mai</time></p>", "time-tag"),
+    ],
+)
+def test_the_time_of_a_change_that_only_the_reader_sees(markup: str, source: str) -> None:
+    head = json_ld('{"@type":"NewsArticle","headline":"x","datePublished":"2024-05-03T14:05:00Z"}')
+    article = read(page(head, markup + TEXT))
+    assert article.published_at == datetime(2024, 5, 3, 14, 5, tzinfo=UTC)
+    assert article.modified_at == datetime(2024, 5, 4, 9, 30, tzinfo=UTC)
+    assert article.extraction["modified_at"] == f"{source}+assumed-utc"
+
+
+@pytest.mark.parametrize(
     ("markup", "expected", "note"),
     [
         ("<p class=when>May 2, 2024, 9:25 p.m.</p>", "2024-05-02T21:25:00-04:00", "json-ld+shown-zone"),

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import chain
 
 from lxml import etree
 from lxml.html import HtmlElement
 
-_BYLINE_NAMES = ("author", "byline", "Author", "Byline", "avtor")
+_is_named = re.compile("[Aa]uthor|[Bb]yline|avtor").search
 _NO_BYLINE = frozenset({"body", "html", "article", "main", "script", "img"})
 _AUTHOR_PATHS = ("/author/", "/autor/", "/autoren/", "/auteur/")
 
@@ -21,7 +22,7 @@ def named_bylines(tree: HtmlElement) -> Iterator[HtmlElement]:
         elif element.tag not in _NO_BYLINE:
             named, tested = element.get("class"), element.get("data-testid")
             if (
-                (named and any(part in named for part in _BYLINE_NAMES))
+                (named and _is_named(named))
                 or "author" in (element.get("id") or "")
                 or (tested and ("author" in tested or "byline" in tested))
             ):

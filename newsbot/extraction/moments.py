@@ -25,6 +25,7 @@ from newsbot.extraction.jsonld import scalar
 from newsbot.extraction.page import Page, Times, text_of
 from newsbot.extraction.strings import word_list
 from newsbot.extraction.visible_dates import (
+    around_headline,
     dates_in_data,
     dates_in_text,
     is_aside,
@@ -57,6 +58,15 @@ _MODIFIED = word_list(
     "parsely-updated-date cxenseparse:recs:modifiedtime mediator_modified_time article.updated revised "
     "date_modified updated_time"
 )
+_CHANGED = re.compile(
+    r"\b(?:updated|modified|last update|aktualisiert|stand(?=:)|обновлен[оа]|изменен[оа]|оновлено|"
+    r"mis à jour|actualizad[oa]|atualizad[oa]|aggiornat[oa]|bijgewerkt|laatste update|oppdatert|"
+    r"uppdaterad|opdateret|"
+    r"päivitetty|aktualizacja|zaktualizowano|aktualizováno|güncelleme(?: tarihi)?|güncellendi|diperbarui|"
+    r"cập nhật|frissítve|actualizat|ενημέρωση|ενημερώθηκε|ажурирано)\b|更新|수정|最終更新",
+    re.IGNORECASE,
+)
+"""Words before the time of a change."""
 _URL_DATE = re.compile(r"(?<!\d)((?:19|20)\d\d)[/_.-](0?[1-9]|1[0-2])[/_.-](0?[1-9]|[12]\d|3[01])(?!\d)")
 _URL_COMPACT = re.compile(r"(?<![\d-])(20[0-3]\d)/?(0[1-9]|1[0-2])/?(0[1-9]|[12]\d|3[01])(?![\d])")
 _URL_REVERSED = re.compile(r"(?<!\d)(0[1-9]|[12]\d|3[01])[-/.](0[1-9]|1[0-2])[-/.](20[0-3]\d)(?!\d)")
@@ -127,6 +137,25 @@ def changed(page: Page, region: str | None) -> Iterator[Moment]:
         yield from _stamp(value, MICRODATA, 0.8, region)
     for name in _MODIFIED:
         yield from _stamp(page.meta(name), OPEN_GRAPH if ":" in name else META, 0.7, region)
+    for tag in page.times[:40]:
+        if _is_change(tag, page):
+            written = parse_stamp(tag.stamp or tag.text, region)
+            if written is not None:
+                yield Candidate(written, TIME_TAG, 0.6)
+    for text in around_headline(page):
+        told = _CHANGED.search(text)
+        shown = find_date(text[told.end() : told.end() + 60], region) if told is not None else None
+        if shown is not None:
+            yield Candidate(shown, VISIBLE, 0.5)
+
+
+def _is_change(tag: Times, page: Page) -> bool:
+    """True for a ``<time>`` of the article that its markup or the word before it calls that of a change."""
+    before = tag.element.getprevious()
+    parent = tag.element.getparent()
+    said = (before.tail if before is not None else parent.text if parent is not None else "") or ""
+    named = re.search(r"updat|modif", tag.names) or _CHANGED.search(said[-30:])
+    return bool(named) and not is_aside(tag.element, page)
 
 
 def from_hint(hint: Link | None) -> Iterator[Moment]:

@@ -18,6 +18,8 @@ MAX_ELEMENTS = 120
 MAX_LINE = 70
 """A date further on in a line is one of those that the text tells of."""
 MAX_LINES = 20
+MAX_BESIDE = 250
+"""Letters of what stands beside a headline; longer things are the story."""
 MAX_LOOKED_AT = 10_000
 MAX_SCRIPT = 1_000_000
 
@@ -75,6 +77,15 @@ def near_headline(page: Page, region: str | None) -> Iterator[tuple[Written, flo
     """Yield the dates right before and after the headline."""
     for element in page.h1[:4]:
         yield from _near(element, page, region)
+
+
+def around_headline(page: Page) -> Iterator[str]:
+    """Yield the short texts right before and after the first headline."""
+    for element in page.h1[:1]:
+        for around in _around(element):
+            text = text_of(around, 400)
+            if len(text) <= MAX_BESIDE and not is_aside(around, page):
+                yield text
 
 
 def title_date(page: Page, region: str | None) -> Written | None:
