@@ -147,8 +147,13 @@ def _timed(call: Callable[[Any], object], arguments: Iterable[Any], urls: int) -
 
 
 def _in_batches(values: Iterable[Entry], size: int) -> list[list[Entry]]:
+    return list(_batches(values, size))
+
+
+def _batches(values: Iterable[Entry], size: int) -> Iterator[list[Entry]]:
     stream = iter(values)
-    return list(iter(lambda: list(islice(stream, size)), []))
+    while some := list(islice(stream, size)):
+        yield some
 
 
 STEPS: tuple[tuple[str, str, Callable[[str, int, int], Timed]], ...] = (
@@ -224,12 +229,12 @@ def memory(url: str, queued: int, known: int) -> Iterator[dict[str, Any]]:
         newsbot_add(url, 0, queued)
         yield {"system": "newsbot", "urls": queued, "queued": _used(client, "*") / queued}
         client.flushdb()
-        for batch in _in_batches(entries(0, known), 500):
+        for batch in _batches(entries(0, known), 500):
             client.sadd("dupefilter", *(entry.fingerprint.hex() + "01234567" for entry in batch))
         yield {"system": "scrapy-redis", "urls": known, "known": _used(client, "dupefilter") / known}
         client.flushdb()
         frontier = RedisFrontier(url)
-        for batch in _in_batches(entries(0, known), 5000):
+        for batch in _batches(entries(0, known), 5000):
             frontier.mark_done(batch, None)
         frontier.close()
         _give_times(client)
