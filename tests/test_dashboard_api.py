@@ -12,10 +12,11 @@ import pytest
 
 from newsbot import backends
 from newsbot.pauses import paused
+from newsbot.storage.base import story_id
 from newsbot.urls import canonicalize, fingerprint
 from newsbot.web.dashboard.api import description
 from newsbot.web.dashboard.operations import OPERATIONS
-from tests.dashboarddata import SITE, address, fill
+from tests.dashboarddata import SITE, address, fill, make_article
 from tests.dashboards import TOKEN, Visitor, settings_of, visit
 
 STORY_PLACE = "{story}"
@@ -89,6 +90,34 @@ def test_descriptions_refer_to_nothing_that_is_not_there() -> None:
     for name, schema in schemas.items():
         jsonschema.Draft202012Validator.check_schema(schema)
         assert name == "Error" or schema["description"], name
+
+
+def test_members_of_a_story_say_what_they_are_to_it(tmp_path: Path) -> None:
+    """Also under the id that it had before it was joined with another."""
+    settings = settings_of(tmp_path)
+    storage = backends.open_storage(settings)
+    for number, relation, similarity in ((1, "new", None), (2, "derived", 0.31), (3, "member", 0.87)):
+        source = address(9) if relation == "derived" else None
+        ids = {"story": story_id(address(number)), "derived_from": source}
+        storage.store(make_article(number, relation=relation, similarity=similarity, **ids))
+    storage.join_stories([address(1), address(2), address(3)])
+    storage.close()
+
+    async def look(visitor: Visitor) -> None:
+        for number in (1, 2, 3):
+            answer, text = await visitor.get(f"/api/stories/{story_id(address(number))}")
+            assert answer.status == 200, text
+            found = json.loads(text)
+            members = {one["canonical_url"]: one for one in found["members"]}
+            assert {one["story"] for one in members.values()} == {found["story"]}
+            told = [(members[address(n)]["relation"], members[address(n)]["similarity"]) for n in (1, 2, 3)]
+            assert told == [("new", None), ("derived", 0.31), ("member", 0.87)]
+            assert members[address(2)]["derived_from"] == address(9)
+            answer, text = await visitor.get(f"/stories/{story_id(address(number))}")
+            assert "member, 0.87 alike" in text
+            assert f"derived, 0.31 alike from {address(9)}" in text
+
+    visit(settings, look)
 
 
 def test_pages_of_a_search_hold_each_article_once(settings: dict[str, Any]) -> None:

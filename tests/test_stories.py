@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -21,6 +22,7 @@ from newsbot.pipelines.exact import ExactDuplicatePipeline
 from newsbot.pipelines.near import NearDuplicatePipeline
 from newsbot.pipelines.store import StorePipeline
 from newsbot.storage.base import ArticleFilter, RepeatedText, Storage, story_id
+from newsbot.storage.changes import Changes
 from tests.builders import Desk, make_article
 from tests.redisserver import redis_url
 
@@ -209,6 +211,24 @@ def test_joining_brings_all_members_along(storage: Storage) -> None:
     assert members(storage, C) == {A, B, C, D}
     again = storage.join_stories([D, B])
     assert (again.story, again.missing) == (story_id(A), False)
+
+
+def test_the_id_of_a_story_that_was_joined_leads_to_it(storage: Storage) -> None:
+    """Who noted it keeps what it stands for: in exports, searches and what is new."""
+    for minute, url in enumerate((A, B, C)):
+        put(storage, url, minute)
+    storage.join_stories([A, B])
+    storage.join_stories([B, C])
+    for url in (A, B, C):
+        where = ArticleFilter(story=story_id(url))
+        assert [one.canonical_url for one in storage.iter_articles(where)] == [A, B, C]
+        assert storage.count_articles(where) == 3
+        assert {hit.article.canonical_url for hit in storage.search("test", where)} == {A, B, C}
+        assert {hit.article.canonical_url for hit in storage.search("", where)} == {A, B, C}
+        assert isinstance(storage, Changes)
+        new = storage.changed(where, after=0.0, until=time.time() + 60)
+        assert {one.canonical_url for one in new} == {A, B, C}
+    assert storage.count_articles(ArticleFilter(story=story_id(D))) == 0
 
 
 def test_an_article_that_comes_later_finds_where_its_story_is(storage: Storage) -> None:

@@ -360,7 +360,7 @@ def _hit_row(hit: Hit) -> dict[str, Any]:
 def _story_row(story: Story) -> dict[str, Any]:
     kept = (
         *("url", "source", "title", "published_at", "fetched_at", "language"),
-        *("relation", "similarity", "duplicate_of"),
+        *("relation", "similarity", "duplicate_of", "derived_from"),
     )
     members = [{name: value for name, value in one.as_row().items() if name in kept} for one in story.members]
     first = {"url": story.first.url, "source": story.first.source}

@@ -77,6 +77,7 @@ class ArticleFilter:
     source: str | None = None
     language: str | None = None
     story: str | None = None
+    """Its id, or that of a story that was joined with it."""
     since: datetime | None = None
     """Published (or, where unknown, fetched) at or after."""
     until: datetime | None = None

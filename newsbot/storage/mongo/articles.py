@@ -9,6 +9,7 @@ from newsbot.items import Article
 from newsbot.storage.base import ArticleFilter, RepeatedText
 from newsbot.storage.mongo.connection import Collections
 from newsbot.storage.mongo.documents import conditions, from_document, harmless
+from newsbot.storage.mongo.stories import current
 from newsbot.storage.records import clean
 from newsbot.urls import fingerprint
 
@@ -100,7 +101,8 @@ def article_batches(database: Collections, where: ArticleFilter | None) -> Itera
     meanwhile, and no cursor stays open while the caller works.
     """
     chosen = bytearray()
-    for found in database["articles"].find(conditions(where), {"_id": 1}).sort({"fetched": 1, "_id": 1}):
+    asked = conditions(current(database, where))
+    for found in database["articles"].find(asked, {"_id": 1}).sort({"fetched": 1, "_id": 1}):
         chosen += found["_id"]
     for start in range(0, len(chosen), _AT_ONCE * _KEY):
         some = bytes(chosen[start : start + _AT_ONCE * _KEY])
@@ -117,7 +119,7 @@ def by_key(database: Collections, keys: Sequence[bytes]) -> dict[bytes, Article]
 
 def count_articles(database: Collections, where: ArticleFilter | None) -> int:
     """Return how many articles match."""
-    query = conditions(where)
+    query = conditions(current(database, where))
     if not query:
         return database["articles"].count_documents({}, hint="_id_")  # an index is smaller than all texts
     return database["articles"].count_documents(query)

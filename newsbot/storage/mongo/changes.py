@@ -8,6 +8,7 @@ from newsbot.items import Article
 from newsbot.storage.base import ArticleFilter
 from newsbot.storage.mongo.connection import Collections
 from newsbot.storage.mongo.documents import conditions, from_document
+from newsbot.storage.mongo.stories import current
 
 _AT_ONCE = 100
 _KEY = 16  # bytes of a fingerprint
@@ -17,7 +18,7 @@ def changed_batches(
     database: Collections, where: ArticleFilter | None, after: float, until: float
 ) -> Iterator[list[Article]]:
     """Yield the articles of a time, batch by batch: no cursor stays open while the caller works."""
-    asked = conditions(where) | {"stored": {"$gt": after, "$lte": until}}
+    asked = conditions(current(database, where)) | {"stored": {"$gt": after, "$lte": until}}
     chosen = bytearray()
     for found in database["articles"].find(asked, {"_id": 1}).sort({"stored": 1, "_id": 1}):
         chosen += found["_id"]

@@ -9,6 +9,7 @@ from newsbot.storage.base import ArticleFilter, Hit
 from newsbot.storage.mongo.articles import by_key
 from newsbot.storage.mongo.connection import Collections
 from newsbot.storage.mongo.documents import conditions, from_document
+from newsbot.storage.mongo.stories import current
 from newsbot.storage.records import clean
 from newsbot.storage.snippet import snippet
 from newsbot.storage.wordindex.answering import answer
@@ -35,6 +36,7 @@ def search(
         found = database["articles"].find({"story": clean(story)}).max_time_ms(patience)
         return [entry_of(from_document(one), one["_id"], one["version"]) for one in found]
 
+    where = current(database, where)
     hits = answer(index, text, where, limit=limit, by_time=by_time, load=load, members=members)
     return _newest(database, where, limit, patience) if hits is None else hits
 

@@ -8,10 +8,11 @@ meet in one story MongoDB lets one begin again.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
 from itertools import islice
 
-from newsbot.storage.base import Joined, Story, story_id
+from newsbot.storage.base import ArticleFilter, Joined, Story, story_id
 from newsbot.storage.mongo.connection import Collections, Document, Session
 from newsbot.storage.mongo.documents import from_document, micros
 from newsbot.storage.records import clean
@@ -92,6 +93,14 @@ def join(database: Collections, session: Session, canonical_urls: Sequence[str])
             {"_id": {"$in": moved}, "story": {"$ne": winner}}, {"$set": {"story": winner}}, session=session
         )
     return Joined(winner, None in kept)
+
+
+def current(database: Collections, where: ArticleFilter | None) -> ArticleFilter | None:
+    """Return a filter that asks for its story where that is now."""
+    if where is None or where.story is None:
+        return where
+    joined = database["joined"].find_one({"_id": clean(where.story)})
+    return where if joined is None else replace(where, story=str(joined["into"]))
 
 
 def alone(database: Collections, url: str) -> Joined | None:

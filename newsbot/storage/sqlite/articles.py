@@ -15,6 +15,11 @@ from newsbot.urls import fingerprint
 
 READ = ", ".join(f"a.{name}" for name in (*COLUMNS, "data"))
 """The columns of an article, the table being called ``a``."""
+IN_STORY = (
+    "a.story = (SELECT ifnull(j.into_story, w.story) FROM (SELECT ? AS story) w"
+    " LEFT JOIN story_joined j ON j.story = w.story)"
+)
+"""The condition of being in a story, or in the one with which it was joined."""
 _AT_ONCE = 100
 
 
@@ -25,7 +30,7 @@ def conditions(where: ArticleFilter | None) -> tuple[list[str], list[str]]:
     asked = (
         ("a.source = ?", where.source),
         ("a.language = ?", where.language),
-        ("a.story = ?", where.story),
+        (IN_STORY, where.story),
         ("a.moment >= ?", stamp(where.since)),
         ("a.moment < ?", stamp(where.until)),
     )

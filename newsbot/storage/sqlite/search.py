@@ -9,7 +9,7 @@ from newsbot.items import Article
 from newsbot.storage.base import ArticleFilter, Hit
 from newsbot.storage.records import from_row
 from newsbot.storage.snippet import snippet
-from newsbot.storage.sqlite.articles import READ, by_number, conditions
+from newsbot.storage.sqlite.articles import IN_STORY, READ, by_number, conditions
 from newsbot.storage.wordindex.answering import answer
 from newsbot.storage.wordindex.entry import Entry, entry_of
 from newsbot.storage.wordindex.searching import WordIndex
@@ -32,7 +32,7 @@ def search(
         return _by_key(database, keys)
 
     def members(story: str) -> list[Entry]:
-        rows = database.execute(f"SELECT fingerprint, {READ} FROM article a WHERE story = ?", (story,))
+        rows = database.execute(f"SELECT fingerprint, {READ} FROM article a WHERE {IN_STORY}", (story,))
         found = [(row["fingerprint"], from_row(row)) for row in rows]
         return [entry_of(article, key, article.version) for key, article in found]
 

@@ -36,6 +36,12 @@ class ArticleRow:
     language: str | None
     authors: list[str]
     story: str | None
+    relation: str | None
+    """What it was to its story when it came: new, member, revision or derived."""
+    similarity: float | None
+    """To the article that decided."""
+    derived_from: str | None
+    """An article of another story that shares most of the shorter text."""
     version: int
     snippet: str = ""
     """Where the words were found stands between ``[`` and ``]``."""
@@ -134,7 +140,7 @@ def one_story(data: Data, story: str) -> StoryRow | None:
     if not members:
         return None
     count = data.storage.count_articles(where)
-    return _story(Story(story=story, members=members), count)
+    return _story(Story(story=members[0].story or story, members=members), count)
 
 
 def _story(story: Story, count: int | None = None) -> StoryRow:
@@ -165,6 +171,9 @@ def row_of(article: Article, snippet: str = "", score: float = 0.0) -> ArticleRo
         language=article.language,
         authors=list(article.authors),
         story=article.story,
+        relation=article.relation,
+        similarity=article.similarity,
+        derived_from=article.derived_from,
         version=article.version,
         snippet=snippet,
         score=score,
