@@ -17,6 +17,7 @@ from newsbot.crawlstate import CrawlState
 from newsbot.discovery.autodiscovery import usual_places
 from newsbot.intake import follows, queue_found
 from newsbot.items import Kind, Link, Where
+from newsbot.naming import UNNAMED
 from newsbot.rules.match import classify
 from newsbot.rules.shape import is_front_page
 from newsbot.urls import canonicalize
@@ -35,7 +36,7 @@ NOTHING = "nothing_there"
 _ABSENT = ("robots", "denied", "redirect_known", "redirects", "bad_url", NOTHING)
 MAX_DEAD = 100_000
 """Dead sources that are remembered."""
-_SAYS_NOTHING = ("too_young", "ours")
+_SAYS_NOTHING = ("too_young", "ours", UNNAMED)
 
 
 def guess_sources(state: CrawlState, visit: Visit) -> None:

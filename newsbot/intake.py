@@ -77,6 +77,8 @@ def judge_found(state: CrawlState, found: Found, visit: Visit | None) -> Batch:
                 batch.rejected[REMOVED] += 1
                 continue
             entry = state.headlines.weigh(entry, link.lead)
+            if entry.kind.is_source and state.rules.get(rule.domain) is not None:
+                entry.data["ruled"] = True
         except ValueError:
             batch.rejected["bad_url"] += 1
             continue

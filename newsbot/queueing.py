@@ -16,6 +16,9 @@ MAX_TITLE = 300
 AGAIN_PRIORITY = 30.0
 """Of pages that were fetched before: behind articles that nobody has read yet."""
 
+_TOLD = ("published_at", "ruled")
+"""What the page's history keeps of its entry's data, for when the entry is made anew."""
+
 _USER = re.compile(r"\s*([a-z]+:[/\\]*)[^/\\?#]*@(.*)", re.IGNORECASE | re.DOTALL)
 """WHATWG: the host begins after the last ``@`` before the path; a backslash is a slash."""
 
@@ -80,8 +83,7 @@ def entry_again(page: PageRecord) -> Entry:
         "why": found.get("why", "due again"),
         "again": True,
     }
-    if found.get("published_at"):
-        data["published_at"] = found["published_at"]
+    data |= {name: found[name] for name in _TOLD if found.get(name)}
     return Entry(
         url=page.url,
         fingerprint=page.fingerprint,
@@ -103,7 +105,7 @@ def _priority_again(page: PageRecord, where: str) -> float:
 def page_for(entry: Entry, now: float) -> PageRecord:
     """Return the pending page record that goes with ``entry``."""
     referrer = entry.data.get("referrer")
-    told = {"published_at": entry.data["published_at"]} if "published_at" in entry.data else {}
+    told: dict[str, Any] = {name: entry.data[name] for name in _TOLD if name in entry.data}
     return PageRecord(
         url=entry.url,
         fingerprint=entry.fingerprint,

@@ -15,6 +15,7 @@ from newsbot.guessing import end_guess, guess_sources, judge_source
 from newsbot.intake import end_trial, queue_found
 from newsbot.items import Kind, Link, PageRecord, Where
 from newsbot.lessons import EXPLORED
+from newsbot.naming import UNNAMED
 from newsbot.queueing import page_for
 from newsbot.recrawl import FixedIntervals, Never, Policy, may_retry, plan, retry_delay
 from newsbot.recrawl.pages import Ladder, NutchPages, seen_change
@@ -34,7 +35,7 @@ PAGES: Mapping[str, Policy] = {
 """What ``recrawl`` of a rule names, for articles and other pages."""
 NO_TLS = ("refused", "tls", "proxy", "connection", "timeout", "robots_unreachable")
 NO_HOME = ("dns", "http_404", "http_410")
-_OURS = ("too_young", "ours", *KNOWN_PAGE, "limit")
+_OURS = ("too_young", "ours", UNNAMED, *KNOWN_PAGE, "limit")
 """Ends of visits that say nothing of the site."""
 NOT_THERE = Plan(None, "gone", "one of the usual places of feeds and sitemaps: nothing is there")
 _JITTER = random.Random()  # noqa: S311  (spreads retries, keeps no secret)
@@ -114,7 +115,7 @@ def _record(state: CrawlState, visit: Visit) -> PageRecord:
     now, outcome = state.clock(), visit.outcome
     known = visit.record or _known_page(state, visit) or page_for(visit.lease.entry, visit.discovered_at())
     record = replace(known)  # a copy: a fault may bring us here again, and the visit counts once
-    if outcome.error == "too_young":
+    if outcome.error in ("too_young", UNNAMED):
         return record
     for name in ("content_type", "content_length", "server", "etag", "last_modified", "links_count"):
         if name in visit.page:

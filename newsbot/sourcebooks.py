@@ -6,11 +6,15 @@ from typing import cast
 
 from newsbot.crawlstate import CrawlState
 from newsbot.items import PageRecord
+from newsbot.naming import UNNAMED
 from newsbot.recrawl.policy import FixedIntervals, Policy
 from newsbot.recrawl.sources import SourceIndex
 from newsbot.storage.base import SourceRecord
 from newsbot.storage.polls import Poll, PollLog
 from newsbot.visit import Visit
+
+_NO_POLL = ("too_young", UNNAMED)
+"""Ends of visits that asked the site nothing."""
 
 
 class SourceBook:
@@ -22,7 +26,7 @@ class SourceBook:
         self._source = known.get(url) or SourceRecord(url=url, source=visit.rule.domain, kind=visit.kind)
         self._recall_hints()
         self.policy: Policy = FixedIntervals()
-        if visit.rule.recrawl.get(visit.kind, "index") == "index" and visit.outcome.error != "too_young":
+        if visit.rule.recrawl.get(visit.kind, "index") == "index" and visit.outcome.error not in _NO_POLL:
             self.policy = SourceIndex(self._source.rhythm, state.poll_budget.threshold(state.storage))
 
     def _recall_hints(self) -> None:
@@ -41,7 +45,7 @@ class SourceBook:
         if visit.booked:
             return
         now = self._state.clock()
-        if outcome.error != "too_young":
+        if outcome.error not in _NO_POLL:
             source.polls += 1
             source.last_poll = now
             source.unchanged += outcome.not_modified or outcome.changed is False
@@ -49,7 +53,7 @@ class SourceBook:
         source.new_links += outcome.new_items
         if outcome.new_items:
             source.last_new = now
-        if outcome.error and outcome.error != "too_young":
+        if outcome.error and outcome.error not in _NO_POLL:
             source.failures += 1
             source.failing_since = source.failing_since or now
             source.last_error = outcome.error

@@ -14,6 +14,7 @@ from newsbot.causes import Ignored
 from newsbot.crawlstate import CrawlState
 from newsbot.items import Where
 from newsbot.middlewares.heads import Heads
+from newsbot.naming import refuse_unnamed
 from newsbot.recrawl import gate, parse_max_age
 from newsbot.recrawl.planning import LONGEST_SOURCE_REST
 from newsbot.tombstones import REMOVED
@@ -49,6 +50,7 @@ class ReprocessingMiddleware:
         now = self.state.clock()
         if self.state.is_removed(visit.lease.entry.fingerprint, visit.lease.entry.host):
             raise Ignored(REMOVED, "taken out by scrapy remove, which keeps it out")
+        refuse_unnamed(self.state, visit)
         if other_name(self.state, visit) is not None:
             raise Ignored("same_page", "differs from a known page in a session's id only")
         self._look_up(visit)

@@ -23,6 +23,8 @@ LONGEST_MAX_AGE: Final = HOUR
 DEAD_AFTER: Final = 20
 """Failures in a row after which a source counts as dead."""
 DEAD_REST: Final = DAY
+UNNAMED_REST: Final = DAY
+"""Until the rules are asked again whether they name a source; that costs no request."""
 FIRST_PAGE_RETRY: Final = HOUR
 LONGEST_PAGE_RETRY: Final = DAY
 GIVE_UP_AFTER: Final = 10
@@ -70,6 +72,8 @@ def plan(
     rest = policy.interval(record, outcome, rule, now)
     if outcome.error == "too_young":
         return _not_yet(record, rest, now)
+    if outcome.error == "unnamed":
+        return Plan(now + UNNAMED_REST, "done", "no rule names it any more")
     if outcome.kind.is_source:
         return _source(record, outcome, rest, now, spread=0.8 + 0.4 * jitter)
     return _failed_page(record, outcome, now) if outcome.failed else _page(outcome, rest, now)

@@ -17,6 +17,7 @@ from newsbot.clock import system_clock, utc
 from newsbot.crawlstate import CrawlState
 from newsbot.errors import DataError
 from newsbot.items import Article
+from newsbot.naming import UNNAMED
 from newsbot.recrawl.planning import KNOWN_PAGE
 from newsbot.spiders.arguments import Arguments, parse_arguments
 from newsbot.spiders.paging import whole
@@ -83,5 +84,5 @@ class NewsSpider(Spider):
             cause = "private_address"
         visit.outcome.error = cause
         visit.note(state.clock(), "no_page", cause=cause, text=str(failure.value)[:200])
-        if cause not in ("too_young", *KNOWN_PAGE, "limit", REMOVED) and not visit.guessed:
+        if cause not in ("too_young", UNNAMED, *KNOWN_PAGE, "limit", REMOVED) and not visit.guessed:
             state.count_error(visit.rule.domain, cause)

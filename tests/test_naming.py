@@ -1,0 +1,72 @@
+"""Sources that were taken out of their rules, and rules that were deleted."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from newsbot.items import Kind, Where
+from newsbot.naming import is_unnamed
+from tests.crawls import article_html, feed_xml
+
+HOST = "http://news.test"
+XML = {"Content-Type": "application/rss+xml"}
+RULES = {"news.test": f"domain: news.test\nfeeds: {HOST}/b\n", "bare.test": "domain: bare.test\n"}
+
+
+@pytest.mark.parametrize(
+    ("url", "kind", "where", "unnamed"),
+    [
+        (f"{HOST}/a", Kind.FEED, Where.SEED, True),
+        (f"{HOST}/b", Kind.FEED, Where.SEED, False),
+        ("https://www.news.test/b?utm_source=x", Kind.FEED, Where.SEED, False),
+        (f"{HOST}/a", Kind.FEED, Where.ARGUMENT, False),
+        (f"{HOST}/a", Kind.SITEMAP, Where.AUTODISCOVERY, False),
+        (f"{HOST}/a", Kind.ARTICLE, Where.SEED, False),
+        ("http://www.bare.test/", Kind.SECTION, Where.SEED, False),
+    ],
+)
+def test_what_a_rule_named_and_names_no_more(make_desk, url, kind, where, unnamed):
+    desk = make_desk(RULES)
+    assert is_unnamed(desk.state, desk.visit(url, kind, where=where)) is unnamed
+
+
+def test_a_feed_that_was_taken_out_of_its_rule_is_left_alone_until_it_is_named_again(site, world):
+    for name in "ab":
+        site.page(f"{HOST}/{name}", feed_xml([f"{HOST}/story/{name}"]), headers=XML)
+        site.page(f"{HOST}/story/{name}", article_html(ord(name)))
+    world.rule("_defaults", "delay: 0\ninterval: {feed: 1, article: 30d}\nrecrawl: {feed: fixed}\n")
+    asked = []
+    for feeds in (f"[{HOST}/a, {HOST}/b]", f"{HOST}/b", f"[{HOST}/a, {HOST}/b]"):
+        world.rule("news.test", f"domain: news.test\nfeeds: {feeds}\n")
+        crawl = world.crawl()
+        asked.append((site.seen().count("/a"), site.seen().count("/b")))
+        assert crawl.stat("errors/unnamed") == 0
+        time.sleep(1.1)
+    assert asked == [(1, 1), (1, 2), (2, 3)]
+    with world.storage() as storage:
+        assert [source.failures for source in storage.sources()] == [0, 0]
+
+
+def test_a_site_whose_rule_was_deleted_is_left_alone(site, world):
+    feed = "<link rel='alternate' type='application/rss+xml' href='/feed'>"
+    for name in ("one", "two"):
+        site.page(f"http://{name}.test/", f"<html><head>{feed}</head><body>News</body></html>")
+        site.page(f"http://{name}.test/feed", feed_xml([f"http://{name}.test/story/1"]), headers=XML)
+        site.page(f"http://{name}.test/story/1", article_html(len(name) + ord(name[0])))
+        world.rule(f"{name}.test", f"domain: {name}.test\nseeds: http://{name}.test/\n")
+    world.rule(
+        "_defaults",
+        "delay: 0\ninterval: {feed: 1, section: 1, article: 30d}\nrecrawl: {feed: fixed, section: fixed}\n",
+    )
+    world.crawl()
+    time.sleep(1.1)
+    (world.rules / "one.test.yaml").unlink()
+    world.crawl()
+    assert site.seen("two.test").count("/feed") == 2
+    assert (site.seen("one.test").count("/"), site.seen("one.test").count("/feed")) == (1, 1)
+    assert len(world.urls()) == 2, "what was stored stays"
+    time.sleep(1.1)
+    world.crawl("-a", "url=http://one.test/")
+    assert site.seen("one.test").count("/") == 2, "a person may ask for it all the same"
