@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import signal
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -18,6 +20,7 @@ from scrapy.settings import Settings
 from newsbot.backends import open_frontier, open_index, open_storage
 from newsbot.demo.messages import Answer
 from newsbot.lessons import NOTE_KIND as LESSONS
+from newsbot.middlewares.archive import RAW_KEY, _exchange, keep_page
 from newsbot.pipelines.near import NearDuplicatePipeline
 from newsbot.pipelines.store import StorePipeline
 from newsbot.pipelines.validate import ValidatePipeline
@@ -25,7 +28,7 @@ from newsbot.settlement import settle
 from newsbot.sitelines import NOTE_KIND as LINES
 from newsbot.tombstones import REFRESH, Tombstones, bury
 from newsbot.urls import fingerprint
-from tests.builders import Desk, make_article
+from tests.builders import Desk, make_article, make_request, make_response
 from tests.commandline import Place
 from tests.crawls import World, article_html, feed_xml
 from tests.mockserver import HTML, MockServer
@@ -111,6 +114,33 @@ def test_what_crawls_learn_of_a_site_that_was_taken_out_is_not_kept(desk: Desk) 
     assert desk.state.storage.sites() == {}
     assert desk.state.notes.notes("health") == {}
     assert desk.state.notes.notes(LINES + "news.test") == {}
+
+
+def test_a_page_that_was_taken_out_while_it_was_fetched_is_not_archived(
+    make_desk: Any, tmp_path: Path
+) -> None:
+    folder = tmp_path / "warc"
+    desk: Desk = make_desk(settings={"NEWSBOT_WARC_DIR": str(folder)})
+    printed, other = "https://news.test/print/1", "https://news.test/story/2"
+    answers = []
+    for url, canonical in ((URL, URL), (printed, URL), (other, None)):
+        visit = desk.visit(url)
+        visit.page["canonical_url"] = canonical
+        request = make_request(visit)
+        response = make_response(request, f"page {url}")
+        request.meta[RAW_KEY] = _exchange(request, response)
+        answers.append(response)
+    out(desk, urls=[URL])
+    desk.state.tombstones.read(desk.state.notes)
+    for response in answers:
+        asyncio.run(keep_page(desk.state, response))
+    assert desk.stat("archive/removed") == 2
+    assert desk.stat("archive/kept") == 1
+    desk.state.close()
+    kept = b"".join(gzip.decompress(path.read_bytes()) for path in folder.glob("*.gz"))
+    assert other.encode() in kept
+    assert URL.encode() not in kept
+    assert printed.encode() not in kept
 
 
 # --- whole crawls

@@ -1,6 +1,7 @@
 """Hands what went over the wire to the archive, once the page was read: only then is it known whether it may.
 
-A page that says ``noarchive`` is not. Redirects say nothing of the kind and are kept as they come.
+A page that says ``noarchive`` is not, and none that somebody had taken out while it was fetched, or under the
+address that it calls its own. Redirects say nothing of the kind and are kept as they come.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from scrapy.http import Request, Response
 from newsbot.crawlstate import CrawlState
 from newsbot.rights import page_rights
 from newsbot.siterights import headers_of
+from newsbot.urls import canonicalize, fingerprint, host_key
 from newsbot.visit import META_KEY, Visit
 from newsbot.warc.records import Exchange
 
@@ -75,10 +77,20 @@ async def keep_page(state: CrawlState, response: Response) -> None:
     exchange = request.meta.pop(RAW_KEY, None) if request is not None else None
     if state.archive is None or exchange is None:
         return
-    if page_rights(headers_of(response)).archive:
+    if _was_taken_out(state, response):
+        state.count("archive/removed")
+    elif page_rights(headers_of(response)).archive:
         await state.archive.keep(exchange)
     else:
         state.count("archive/noarchive")
+
+
+def _was_taken_out(state: CrawlState, response: Response) -> bool:
+    visit: Visit | None = response.meta.get(META_KEY)
+    told = "" if visit is None else str(visit.page.get("canonical_url") or "")
+    drop = () if visit is None else visit.rule.drop_query
+    urls = {canonicalize(url, drop) for url in (response.url, told) if url}
+    return any(state.is_removed(fingerprint(url), host_key(url)) for url in urls)
 
 
 def _exchange(request: Request, response: Response) -> Exchange:
