@@ -129,12 +129,10 @@ def quality(corpus: Corpus) -> list[Row]:
     rows.append(
         row_of("texts that the index returns, an article", "read to decide", round(read / len(packed), 2))
     )
-    stories = components(len(corpus.articles), near)
     truth = components(len(corpus.articles), [p for p, v in corpus.exact.items() if v >= SAME_STORY])
-    agreement = round(rand_index(stories, truth), 3)
-    rows.append(
-        {"what": "stories, adjusted Rand index", "how": "index against exact J >= .5", "value": agreement}
-    )
+    for how, says in (("index", near), ("newsbot's decision", decided)):
+        agreement = round(rand_index(components(len(corpus.articles), says), truth), 3)
+        rows.append(row_of("stories, adjusted Rand index", f"{how} against exact J >= .5", agreement))
     return [*rows, *guard(corpus)]
 
 

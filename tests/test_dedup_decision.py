@@ -76,6 +76,23 @@ def test_a_faint_likeness_alone_names_no_source() -> None:
     assert decide(URL, "a.org", NONE, [known]).relation is Relation.DERIVED
 
 
+@pytest.mark.parametrize(
+    ("estimate", "exact", "relation"),
+    [
+        (0.46, (0.53, 0.8), Relation.MEMBER),
+        (0.58, (0.51, 0.6), Relation.NEW),
+        (0.58, (0.51, 0.7), Relation.DERIVED),
+        (0.5, (0.52, 0.7), Relation.MEMBER),
+    ],
+)
+def test_the_texts_themselves_go_before_the_estimate(
+    estimate: float, exact: tuple[float, float], relation: Relation
+) -> None:
+    near = Near("https://b.org/like", "b.org", estimate, 0.7)
+    found = decide(URL, "a.org", NONE, [Neighbour(near, "story", None, exact)])
+    assert (found.relation, found.similarity) == (relation, 0.0 if relation is Relation.NEW else exact[0])
+
+
 def test_a_revision_is_checked_by_the_texts() -> None:
     near = Near("https://a.org/old", "a.org", 0.92)
     sure = decide(URL, "a.org", NONE, [Neighbour(near, "story", None, (0.89, 0.95))])

@@ -4,7 +4,8 @@ J is the Jaccard similarity of the texts' three-word shingles, estimated by sign
 shorter text's shingles that the longer one has too. For the near texts of an article:
 
 * **J ≥ .5** → a *member* of the story of each of them, so that a text that resembles two stories makes one of
-  them. On real articles of one day the best border between the same article and another one lies at J = .52.
+  them. Where the texts are at hand J is exact and the border .52, which is the best one between the same
+  article and another on real articles of one day; below it an estimate of .5 and more is noise.
 * **J ≥ .9, same source** → a *revision*: the same article again under another address, or an update of it. It
   is kept, marked with ``duplicate_of``. Checked by the texts themselves where they are at hand.
 * **C ≥ .62, J < .5** → *derived*: one is cut from, or built around, the other. The article says so
@@ -34,6 +35,9 @@ from newsbot.words import MAX_TEXT
 __all__ = ["Decision", "Neighbour", "Relation", "decide", "different_news", "numbers_in", "story_id"]
 
 SAME_STORY = 0.5
+"""Estimated similarity of one story's texts …"""
+SAME_STORY_EXACT = 0.52
+"""… and that of the texts themselves, where they are at hand."""
 SAME_ARTICLE = 0.9
 DERIVED = 0.62
 SHARED_NUMBERS = 0.5
@@ -100,10 +104,8 @@ def decide(url: str, source: str, numbers: frozenset[str], neighbours: Iterable[
         for neighbour in neighbours
         if story_id(neighbour.near.doc_id) != own and not _is_other_news(source, numbers, neighbour)
     ]
-    likely.sort(
-        key=lambda one: (one.near.similarity, one.near.source == source, one.near.doc_id), reverse=True
-    )
-    peers = [neighbour for neighbour in likely if neighbour.near.similarity >= SAME_STORY]
+    likely.sort(key=lambda one: (_jaccard(one), one.near.source == source, one.near.doc_id), reverse=True)
+    peers = [neighbour for neighbour in likely if _is_of_one_story(neighbour)]
     if not peers:
         return _alone(own, likely)
     best = peers[0]
@@ -114,7 +116,7 @@ def decide(url: str, source: str, numbers: frozenset[str], neighbours: Iterable[
         story,
         Relation.REVISION if twins else Relation.MEMBER,
         twins[0].near.doc_id if twins else None,
-        nearest.near.similarity,
+        _jaccard(nearest),
         tuple(sorted({one.near.doc_id for one in peers})),
     )
 
@@ -145,14 +147,18 @@ def _alone(own: str, likely: list[Neighbour]) -> Decision:
     sources = [one for one in likely if _contained(one) >= DERIVED]
     if not sources:
         return Decision(own, Relation.NEW)
-    best = max(sources, key=lambda one: (_contained(one), one.near.similarity, one.near.doc_id))
-    return Decision(own, Relation.DERIVED, None, best.near.similarity, derived_from=best.near.doc_id)
+    best = max(sources, key=lambda one: (_contained(one), _jaccard(one), one.near.doc_id))
+    return Decision(own, Relation.DERIVED, None, _jaccard(best), derived_from=best.near.doc_id)
 
 
 def _is_other_news(source: str, numbers: frozenset[str], neighbour: Neighbour) -> bool:
     if neighbour.near.source != source or neighbour.numbers is None:
         return False
     return different_news(numbers, neighbour.numbers)
+
+
+def _is_of_one_story(neighbour: Neighbour) -> bool:
+    return _jaccard(neighbour) >= (SAME_STORY if neighbour.exact is None else SAME_STORY_EXACT)
 
 
 def _jaccard(neighbour: Neighbour) -> float:

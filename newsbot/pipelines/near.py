@@ -20,7 +20,7 @@ MAX_NEIGHBOURS = 20
 """The nearest texts that are read. Further ones of other sites join by their signatures alone; those of the
 same site, where numbers must be compared, are left: each of them was compared with its own nearest."""
 WAITS = (0.02, 0.08, 0.3, 0.6)
-"""Seconds between looks for a like text of the same site that is on its way to storage."""
+"""Seconds between looks for a like text that is on its way to storage."""
 
 
 @dataclass(slots=True)
@@ -34,9 +34,10 @@ class _Found:
 class NearDuplicatePipeline:
     """Fills ``story`` and ``duplicate_of``. The index is asked and added to before storage: idempotent.
 
-    Whether like texts of one site are one piece of news is told by their numbers. A text that another worker
-    is about to store is waited for, a second at most; if it does not come, nobody can say, and two issues of
-    a template would be one story for ever: then it is no neighbour.
+    Texts themselves tell how alike they are, and their numbers whether like texts of one site are one piece
+    of news. A text that another worker is about to store is waited for, a second at most. If it does not
+    come, its signature counts; one of the same site is then no neighbour, for nobody can say, and two issues
+    of a template would be one story for ever.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -53,11 +54,11 @@ class NearDuplicatePipeline:
             state = CrawlState.of(self.crawler)
             found = await state.outage.patiently(_ask, state, item)
             for pause in WAITS:
-                if await state.outage.patiently(_all_stored, state, item, found):
+                if await state.outage.patiently(_all_stored, state, found):
                     break
                 await asyncio.sleep(pause)
             else:
-                await state.outage.patiently(_all_stored, state, item, found)
+                await state.outage.patiently(_all_stored, state, found)
             await state.outage.patiently(_decide, state, item, found)
         return item
 
@@ -71,15 +72,15 @@ def _ask(state: CrawlState, article: Article) -> _Found:
         )
 
 
-def _all_stored(state: CrawlState, article: Article, found: _Found) -> bool:
-    """Read the texts that are not known yet; False if one of the same site is not there."""
+def _all_stored(state: CrawlState, found: _Found) -> bool:
+    """Read the texts that are not known yet; False if one is not there."""
     with state.timed("dedup_near"):
-        missing = [one for one in found.near[:MAX_NEIGHBOURS] if one.doc_id not in found.kept]
-        for one in missing:
-            kept = state.storage.article(one.doc_id)
+        missing = [one.doc_id for one in found.near[:MAX_NEIGHBOURS] if one.doc_id not in found.kept]
+        for doc_id in missing:
+            kept = state.storage.article(doc_id)
             if kept is not None:
-                found.kept[one.doc_id] = kept
-        return not any(one.source == article.source and one.doc_id not in found.kept for one in missing)
+                found.kept[doc_id] = kept
+        return found.kept.keys() >= set(missing)
 
 
 def _decide(state: CrawlState, article: Article, found: _Found) -> None:
