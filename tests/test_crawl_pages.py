@@ -77,6 +77,17 @@ def test_a_rule_names_the_next_page_and_a_later_page_leads_to_the_first(site, wo
     assert any(event.get("reason") == "continuation" for event in world.events(f"{STORY}/2"))
 
 
+@pytest.mark.parametrize("first", ["", "/amp", "/print/"])
+def test_amp_and_print_are_the_article_that_they_name(site, world, first):
+    addresses = [STORY + first, *(STORY + other for other in ("", "/amp", "/print/") if other != first)]
+    feed_of(site, world, *addresses, rule="follow: [feeds]\n")
+    for address in addresses:
+        site.page(address, part(1, head=f'<link rel="canonical" href="{STORY}">'))
+    assert world.crawl().code == 0
+    [article] = world.articles()
+    assert article.canonical_url == STORY
+
+
 def test_only_an_edit_of_substance_makes_a_version(site, world):
     feed_of(site, world, STORY)
     first = part(1)

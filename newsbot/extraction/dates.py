@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from itertools import islice
 
 from newsbot.extraction.calendars import BUDDHIST, persian_dates, western
 from newsbot.extraction.dateforms import BEFORE, COMPACT, FORMS, JAVASCRIPT, SECONDS, hours_ahead
@@ -23,6 +24,7 @@ AHEAD = timedelta(days=1)
 """How far in the future a time may lie: clocks and zones err, but not by more."""
 MAX_TEXT = 400
 _BUDDHIST_FROM = 2500
+_MOST_OF_A_FORM = 20
 has_digit = re.compile(r"\d").search
 
 
@@ -82,26 +84,20 @@ def _in_range(local: datetime) -> bool:
 
 def find_date(text: str, language: str | None = None) -> Written | None:
     """Return the first date in a piece of visible text, e.g. of «3 мая 2024, 14:05 · Москва»."""
-    return next(find_dates(text, language), None)
-
-
-def find_dates(text: str, language: str | None = None) -> Iterator[Written]:
-    """Yield dates of a text in the order of the forms; at most 20."""
     text = text[:MAX_TEXT]
     if not has_digit(text):
-        return
+        return None
     text = western(text)
-    count = 0
+    found: list[tuple[int, Written]] = []
     for form in FORMS:
-        for match in form.finditer(text):
+        for match in islice(form.finditer(text), _MOST_OF_A_FORM):
             written = _from_match(match, text, language)
             if written is not None and _in_range(written.local):
-                yield written
-                count += 1
-                if count >= 20:
-                    return
-    if not text.isascii():
-        yield from _persian(text)
+                found.append((match.start(), written))
+                break
+    if not found:
+        return None if text.isascii() else next(_persian(text), None)
+    return min(found, key=lambda pair: pair[0])[1]
 
 
 def _persian(text: str) -> Iterator[Written]:
