@@ -294,11 +294,19 @@ def _judge(state: CrawlState, link: Link, rule: Rule, found: Found, visit: Visit
 def _may_go_to(state: CrawlState, link: Link, rule: Rule, visit: Visit) -> bool:
     if rule.domain == visit.rule.domain or is_onsite(link.url, visit.rule):
         return True
-    if link.where not in (Where.FEED, Where.NEWS_SITEMAP):
+    listed = link.where in (Where.FEED, Where.NEWS_SITEMAP)
+    if _is_where_it_moved(state, rule, visit) and (listed or visit.data.get("where") in NAMED):
+        return True
+    if not listed:
         return False
     # items of a feed may live elsewhere: on a site with a rule, or any if a person or a rule named the feed
     asked = visit.data.get("where") in (Where.ARGUMENT, Where.SEED)
     return asked or (state.limited_to is None and state.rules.get(rule.domain) is not None)
+
+
+def _is_where_it_moved(state: CrawlState, rule: Rule, visit: Visit) -> bool:
+    """Return True for the site that a source lies on by now: its own one may lead there as a whole."""
+    return visit.kind.is_source and rule.domain == state.rule_for(visit.url).domain
 
 
 def _limit(state: CrawlState, link: Link, rule: Rule, judgement: Judgement, visit: Visit | None) -> Judgement:

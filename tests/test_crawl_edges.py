@@ -346,6 +346,23 @@ def test_a_redirect_to_nonsense_is_counted_and_the_rest_is_stored(site, world, l
     assert crawl.stat("errors/unknown") == 0
 
 
+@pytest.mark.parametrize("feed", [True, False])
+def test_a_site_that_moved_as_a_whole_is_read_where_it_is_now(site, world, feed):
+    there = "http://www.new.test"
+    stories = [f"{there}/2026/11/20/a-long-story-about-the-bridge-{number}" for number in range(3)]
+    links = "".join(f"<p><a href='{url}'>A headline of more than five words</a></p>" for url in stories)
+    site.page(f"{HOST}/", status=301, headers={"Location": f"{there}/"})
+    site.page(f"{there}/", f"<html><body>{'' if feed else links}</body></html>")
+    if feed:
+        site.page(f"{there}/feed", feed_xml(stories), headers={"Content-Type": "text/xml"})
+    for number, url in enumerate(stories):
+        site.page(url, article_html(number))
+    world.rule("news.test", f"domain: news.test\nseeds: {HOST}/\n")
+    crawl = world.crawl("-a", "sites=news.test")
+    assert world.urls() == stories
+    assert "site moved domain=news.test to=new.test" in crawl.err
+
+
 # --- robots.txt
 def test_robots_txt_that_redirects_in_a_circle_is_as_good_as_none(site, world):
     serve(site, world, 1)

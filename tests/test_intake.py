@@ -195,6 +195,14 @@ def test_items_of_a_feed_that_a_rule_names_may_live_anywhere(make_desk):
     assert queue_found(desk.state, found(story(2, "elsewhere.test")), visit) == 0, "a mere link is no item"
 
 
+def test_a_section_that_leads_to_another_site_takes_none_of_its_links(make_desk):
+    desk = make_desk()
+    for where, taken in ((Where.NAVIGATION, 0), (Where.SEED, 1)):
+        visit = desk.visit(f"https://news.test/jobs-{taken}/", Kind.SECTION, where=where)
+        visit.url = "https://jobs.elsewhere.test/"
+        assert queue_found(desk.state, found(story(1, "elsewhere.test")), visit) == taken
+
+
 def test_a_source_stays_with_the_rule_that_names_it_wherever_it_lives(make_desk):
     desk = make_desk(OTHER_RULE)
     link = Link(url="https://feeds.test/news", where=Where.SEED, kind=Kind.FEED)

@@ -171,6 +171,8 @@ def _read_section(state: CrawlState, response: Response, visit: Visit) -> Iterat
     tree = _parse(state, response, visit)
     if tree is None:
         return
+    if visit.data.get("where") == Where.SEED and visit.hops:
+        _tell_move(state, response, visit)
     if visit.data.get("where") in (Where.SEED, Where.ARGUMENT) and not visit.rule.has_sources:
         yield _named(tree, response, visit)
     elif visit.data.get("where") == Where.AUTODISCOVERY and not visit.rule.has_sources:
@@ -178,6 +180,20 @@ def _read_section(state: CrawlState, response: Response, visit: Visit) -> Iterat
         yield Found(links=tuple(feeds), referrer=response.url, depth=visit.lease.entry.depth + 1)
     offer_hubs(state, response, visit, *hubs_in(tree, response.url))
     yield _links(state, tree, response, visit)
+
+
+def _tell_move(state: CrawlState, response: Response, visit: Visit) -> None:
+    """Say that what a rule names lies on another site by now: what is found there is kept under that site."""
+    there = state.rule_for(response.url).domain
+    if there != visit.rule.domain:
+        visit.note(state.clock(), "moved", to=there)
+        logger.warning(
+            "site moved domain=%s to=%s url=%s: write a rule for %s",
+            visit.rule.domain,
+            there,
+            response.url,
+            there,
+        )
 
 
 def _named(tree: HtmlElement, response: Response, visit: Visit) -> Found:
