@@ -130,7 +130,7 @@ def test_a_redis_that_lost_everything_is_filled_from_the_storage(
         client.flushall()
     again = world.crawl(REDIS_URL=server.url)
     assert again.code == 0, again.err
-    assert "filled it from the storage" in again.err
+    assert "queue filled from the storage pages=" in again.err
     check_all_stored(world, site, server)
     twice = [page for page, times in articles_fetched(site).items() if times > 1]
     assert before
