@@ -5,6 +5,9 @@ little of each page, but of many publishers. Publishers are split in folds; the 
 never seen its publishers. Then trees are learned from all pages and written
 to ``newsbot/extraction/forest.json``. Needs ``benchmarks/requirements.txt``.
 
+Two forests are learned and their mean is kept. One sees each page as it is read. The other sees it also with
+no text by another extractor and with that of a different one, so that it does not trust the other blindly.
+
     python -m benchmarks.learning [FOLDER] [--write] [--folds 5] [--keep DIR]
 
 ``--keep`` writes the trees of each fold to ``DIR/forest-N.json`` and the publishers of each fold to
@@ -26,12 +29,16 @@ from numpy.typing import NDArray
 
 from benchmarks.extraction import DATA, fold_of, load_definitions
 from newsbot.errors import NotAnArticle
+from newsbot.extraction.blocks import join
 from newsbot.extraction.body import first_text, lean_copy
+from newsbot.extraction.clues import Columns
+from newsbot.extraction.density import densest
 from newsbot.extraction.learned import clues
 from newsbot.extraction.page import Page
 from newsbot.extraction.parse import parse_html
 from newsbot.extraction.pieces import cut
-from newsbot.extraction.strings import squash
+from newsbot.extraction.readable import readable
+from newsbot.extraction.strings import key, squash
 from newsbot.extraction.text import known_of
 
 SETS = ("fundus", "aeb", "fundeval", "daniel-ru", "traf")
@@ -48,17 +55,28 @@ TREES = {
 """Chosen by the mean over folds of publishers left out."""
 SNIPPET = 0.02
 """Weight of a piece that a snippet speaks of, likewise chosen; the words of an article together weigh 1."""
+LEAD = 0.5
+"""Weight of the words of a standfirst: it belongs to the article, but the measure does not ask for it."""
+VARIED = 0.4
+"""Weight of a page that is read with no text, or with another text, by another extractor."""
+LEAST_AGREED = 0.3
+"""F1 that some plain extractor reaches on a page, or its gold text is that of something else (the rules for
+comments, a menu)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """The open pieces of one page: numbers, whether each is in the gold text, how much it weighs."""
+    """The open pieces of one page: numbers, whether each is in the gold text, how much it weighs.
+
+    ``varied`` is the same page, read with other texts by another extractor.
+    """
 
     publisher: str
     names: tuple[str, ...]
     rows: NDArray[np.float32]
     belongs: NDArray[np.int8]
     weights: NDArray[np.float64]
+    varied: tuple[NDArray[np.float32], ...] = ()
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -94,14 +112,16 @@ def _folds(samples: list[Sample], count: int, folder: Path) -> None:
         (folder / f"forest-{number}.json").write_text(as_json(trees, samples[0].names), encoding="utf-8")
         left_out = [s for s in samples if folds[s.publisher] == number and s.weights.any()]
         right = [
-            float(np.average((trees.decision_function(s.rows) > 0) == s.belongs, weights=s.weights))
-            for s in left_out
+            float(np.average((_mean(trees, s.rows) > 0) == s.belongs, weights=s.weights)) for s in left_out
         ]
         print(f"fold {number}: {len(left_out)} pages left out, judged right {np.mean(right):.3f}")
 
 
 def read(definitions: ModuleType, page: dict[str, Any], *, strict: bool) -> Sample | None:
-    """Return a page with what its gold text or snippets say of each piece; None for a page without."""
+    """Return a page with what its gold text or snippets say of each piece; None for a page without.
+
+    None also where the gold text is that of something else, see :data:`LEAST_AGREED`.
+    """
     gold = page["gold"]
     if "text" not in gold and "inc" not in gold:
         return None
@@ -112,22 +132,53 @@ def read(definitions: ModuleType, page: dict[str, Any], *, strict: bool) -> Samp
     found = Page.read(tree, page["url"])
     lean = lean_copy(tree, ())
     pieces = cut(tree)
-    if not pieces:
-        return None
-    columns, is_open = clues(pieces, known_of(found), first_text(lean))
+    known = known_of(found)
+    first, other = first_text(lean), join(readable(lean))
+    columns, is_open = clues(pieces, known, first) if pieces else ({}, np.zeros(0, np.bool_))
     if not is_open.any():
         return None
-    names = tuple(columns)
-    rows = np.stack([columns[name] for name in names], axis=1)
     texts = [piece.text for piece, chosen in zip(pieces, is_open, strict=True) if chosen]
     if "text" in gold:
-        labels = _Labels(definitions, gold, strict=strict)
-        said = [labels.of(text) for text in texts]
-        belongs = np.array([answer for answer, _ in said], np.int8)
-        weights = _balanced(np.array([weight for _, weight in said], float), belongs, labels.size)
+        if not _agreed(definitions, gold, (first, other, join(densest(lean)))):
+            return None
+        belongs, weights = _by_gold(definitions, gold, texts, strict=strict)
     else:
         belongs, weights = _by_snippets(texts, gold)
-    return Sample(definitions.publisher(page), names, rows, belongs, weights)
+    varied = tuple(_rows(clues(pieces, known, text)[0]) for text in _others(other))
+    names = tuple(columns)
+    return Sample(definitions.publisher(page), names, _rows(columns), belongs, weights, varied)
+
+
+def _rows(columns: Columns) -> NDArray[np.float32]:
+    return np.stack(list(columns.values()), axis=1)
+
+
+def _others(other: str) -> list[str]:
+    return ["", other] if len(other) >= 100 else [""]
+
+
+def _agreed(definitions: ModuleType, gold: dict[str, Any], texts: tuple[str, ...]) -> bool:
+    """True when at least one text has something in common with the gold text."""
+    for text in texts:
+        true, false, missed, _ = definitions.body(gold, text, False)
+        if 2 * true >= LEAST_AGREED * (2 * true + false + missed) > 0:
+            return True
+    return False
+
+
+def _by_gold(
+    definitions: ModuleType, gold: dict[str, Any], texts: list[str], *, strict: bool
+) -> tuple[NDArray[np.int8], NDArray[np.float64]]:
+    """Say of each piece whether it is in the gold text, or in the standfirst, and how much it weighs."""
+    labels = _Labels(definitions, gold, strict=strict)
+    said = [labels.of(text) for text in texts]
+    belongs = np.array([answer for answer, _ in said], np.int8)
+    weights = _balanced(np.array([weight for _, weight in said], float), belongs, labels.size)
+    for index, text in enumerate(texts):
+        if not belongs[index] and (count := labels.standfirst(text)):
+            belongs[index] = 1
+            weights[index] = LEAD * count / max(labels.size, 60) + 0.002
+    return belongs, weights
 
 
 class _Labels:
@@ -141,6 +192,8 @@ class _Labels:
         self._lines = {" ".join(self._words(line)) for line in gold["text"].split("\n")}
         optional = "" if strict else f"{gold.get('title') or ''} {gold.get('optional') or ''}"
         self._optional = " ".join(self._words(optional))
+        self._title = key(gold.get("title") or "")
+        self._standfirst = "" if strict else " ".join(self._words(gold.get("optional") or ""))
 
     def of(self, text: str) -> tuple[bool, int]:
         """Return the answer and its weight in words; 0 where it does not matter."""
@@ -155,6 +208,12 @@ class _Labels:
         if not belongs and length >= 2 and line in self._optional:
             return False, 0
         return belongs, len(words)
+
+    def standfirst(self, text: str) -> int:
+        """Return the words of a text that is part of the standfirst, 0 for others and for the headline."""
+        words = self._words(text)
+        inside = len(words) >= 5 and " ".join(words) in self._standfirst and key(text) != self._title
+        return len(words) if inside else 0
 
 
 def _by_snippets(texts: list[str], gold: dict[str, Any]) -> tuple[NDArray[np.int8], NDArray[np.float64]]:
@@ -175,25 +234,37 @@ def _balanced(words: NDArray[np.float64], belongs: NDArray[np.int8], size: int) 
     return balanced
 
 
-def learn(samples: list[Sample]) -> Any:
-    """Return scikit-learn's boosted trees over the samples."""
+def learn(samples: list[Sample]) -> list[Any]:
+    """Return scikit-learn's boosted trees over the samples as they are read, and over the varied ones too."""
+    plain = [(sample.rows, sample.belongs, sample.weights) for sample in samples]
+    varied = [(rows, s.belongs, VARIED * s.weights) for s in samples for rows in s.varied]
+    return [_fit(plain), _fit(plain + varied)]
+
+
+def _fit(parts: list[tuple[NDArray[np.float32], NDArray[np.int8], NDArray[np.float64]]]) -> Any:
     from sklearn.ensemble import HistGradientBoostingClassifier  # noqa: PLC0415 - not needed to score
 
-    weights = np.concatenate([sample.weights for sample in samples])
-    rows = np.concatenate([sample.rows for sample in samples])
-    belongs = np.concatenate([sample.belongs for sample in samples])
+    rows, belongs, weights = (np.concatenate(values) for values in zip(*parts, strict=True))
     counted = weights > 0
     weights = weights[counted]
     trees = HistGradientBoostingClassifier(**TREES)
     return trees.fit(rows[counted], belongs[counted], sample_weight=weights / weights.mean())
 
 
-def as_json(trees: Any, names: tuple[str, ...]) -> str:
-    """Return the trees in the form of :class:`newsbot.extraction.forest.Forest`, only columns in use."""
+def _mean(forests: list[Any], rows: NDArray[np.float32]) -> NDArray[np.float64]:
+    scores: NDArray[np.float64] = np.mean([trees.decision_function(rows) for trees in forests], axis=0)
+    return scores
+
+
+def as_json(forests: list[Any], names: tuple[str, ...]) -> str:
+    """Return the mean of forests in the form of :class:`newsbot.extraction.forest.Forest`.
+
+    Only columns in use are kept.
+    """
     roots: list[int] = []
     nodes: list[tuple[int, float, int, int, float]] = []
     depth = 0
-    for (predictor,) in trees._predictors:  # noqa: SLF001 - the nodes have no public name
+    for (predictor,) in (stage for trees in forests for stage in trees._predictors):  # noqa: SLF001 - no public name
         start = len(nodes)
         roots.append(start)
         for node in predictor.nodes:
@@ -205,14 +276,14 @@ def as_json(trees: Any, names: tuple[str, ...]) -> str:
                     0.0 if leaf else float(f"{node['num_threshold']:.6g}"),
                     start + int(node["left"]),
                     start + int(node["right"]),
-                    float(f"{node['value']:.4g}") if leaf else 0.0,
+                    float(f"{node['value'] / len(forests):.4g}") if leaf else 0.0,
                 )
             )
     used = sorted({node[0] for node in nodes} - {-1})
     number = {column: index for index, column in enumerate(used)} | {-1: -1}
     data = {
         "names": [names[column] for column in used],
-        "base": float(trees._baseline_prediction.item()),  # noqa: SLF001 - likewise
+        "base": float(np.mean([trees._baseline_prediction.item() for trees in forests])),  # noqa: SLF001
         "depth": depth,
         "roots": roots,
         "feature": [number[node[0]] for node in nodes],

@@ -9,11 +9,14 @@ import pytest
 
 from newsbot.extraction import body, parse_html
 from newsbot.extraction.blocks import Block
-from newsbot.extraction.clues import Known
+from newsbot.extraction.clues import Known, basic_clues, own_clues
 from newsbot.extraction.forest import from_json, shipped
-from newsbot.extraction.learned import judge
+from newsbot.extraction.islands import GAP, without_weak_islands
+from newsbot.extraction.learned import Judged, judge
 from newsbot.extraction.pieces import MAX_PIECES, cut
 from newsbot.extraction.readable import readable
+from newsbot.extraction.surroundings import surrounding_clues
+from newsbot.extraction.talk import NAMES, talk
 from tests.extraction_pages import PROSE, TEXT, page, read, saved
 
 NOTHING = Known(frozenset(), "")
@@ -41,6 +44,13 @@ def test_pieces_keep_order_links_and_boxes() -> None:
     assert pieces[3].strong == pytest.approx(0.5)
 
 
+def test_an_element_of_the_sites_own_breaks_no_sentence() -> None:
+    tree = parse_html(
+        b"<body><p>One study (<x-ref><a href=/s>1</a></x-ref>) says so</p><x-box><p>two</p></x-box> three"
+    )
+    assert [piece.text for piece in cut(tree)] == ["One study (1) says so", "two", "three"]
+
+
 def test_pieces_are_bounded() -> None:
     assert len(cut(parse_html(b"<p>x</p>" * (MAX_PIECES + 500)))) == MAX_PIECES
 
@@ -62,9 +72,76 @@ def test_trees_add_up_along_the_branches() -> None:
 
 def test_the_shipped_trees_know_all_their_numbers() -> None:
     forest = shipped()
-    assert len(forest.roots) == 100
+    assert len(forest.roots) == 200
     assert forest.feature.max() < len(forest.names)
-    assert forest.left.max() < len(forest.value)
+    assert forest.children.max() < len(forest.value)
+
+
+def test_words_of_a_line_tell_what_it_talks_of() -> None:
+    law = dict(zip(NAMES, talk("Все права защищены, перепечатка без гиперссылки запрещена"), strict=True))
+    prose = dict(zip(NAMES, talk("The mayor said on Monday that the bridge will be closed"), strict=True))
+    assert law["law"] == pytest.approx(3 / 7)
+    assert prose["small"] > 0.5
+    assert prose["law"] == 0
+    assert set(talk("—")) == {0.0}
+
+
+def test_pieces_know_the_text_that_the_data_state() -> None:
+    pieces = cut(
+        parse_html(b"<p>A line as stated.</p><p>A line as stated. And more.</p><p>Another line.</p>")
+    )
+    known = Known(frozenset(), "", "A line as stated.\nA line as stated. And more. And the rest of it.")
+    assert own_clues(pieces, known)["stated"].tolist() == [2, 1, 0]
+    assert own_clues(pieces, NOTHING)["stated"].tolist() == [-1, -1, -1]
+
+
+def test_pieces_know_the_box_with_most_prose() -> None:
+    tree = parse_html(f"<div><section>{TEXT}</section></div><footer><p>{PROSE[0][:60]}</p></footer>".encode())
+    pieces = cut(tree)
+    columns = surrounding_clues(
+        pieces, basic_clues(pieces) | {"title": np.zeros(len(pieces), np.float32)}, ""
+    )
+    assert columns["densest_up"].tolist() == [*[1.0] * len(PROSE), 50.0]
+    assert columns["densest_like"][0] == 1
+    assert columns["densest_like"][-1] < 0.5
+
+
+def test_what_the_other_extractor_missed_goes_where_it_stands() -> None:
+    pieces = cut(
+        parse_html(
+            b"<p>The lead of it all.</p><p>First of two</p><p>Cut in two. Second.</p><p>Third one.</p>"
+        )
+    )
+    judged = Judged(pieces, np.array([2, 3, 3, 2], np.float32))
+    found = blocks("First of two", "Here: Cut in two. Second.")
+    whole = [block.text for block in judged.with_missing(found, 0.5)]
+    assert whole == ["The lead of it all.", "First of two", "Here: Cut in two. Second.", "Third one."]
+    assert judged.with_missing(found, 2.5) is found
+
+
+def test_a_weak_island_far_from_the_article_is_none_of_it() -> None:
+    scores = np.array([5, 6, *[-3] * GAP, 1, 1, -3, 1], np.float32)
+    lengths = np.full(len(scores), 100, np.float32)
+    nothing = np.zeros(len(scores), np.bool_)
+    left = without_weak_islands(scores, lengths, nothing)
+    assert np.flatnonzero(left > 0).tolist() == [0, 1]
+    assert left[2:-4].tolist() == [-3] * GAP
+    assert (
+        without_weak_islands(scores, lengths, scores > 0).tolist() == scores.tolist()
+    )  # taken by another too
+    near = np.delete(scores, 2)
+    assert without_weak_islands(near, lengths[1:], nothing[1:]).tolist() == near.tolist()
+    strong = np.where(scores == 1, np.float32(4), scores)
+    assert without_weak_islands(strong, lengths, nothing).tolist() == strong.tolist()
+
+
+def test_a_lead_that_the_extractor_leaves_out_is_put_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All but the first paragraph by trafilatura; the trees know that it belongs to them."""
+    monkeypatch.setattr(body, "_trafilatura", lambda *_, **__: blocks(*PROSE[1:]))
+    monkeypatch.setattr(body, "SAME", 0.5)
+    found, method = body.generic_body(parse_html(page(body=f"<article>{TEXT}</article>")), NOTHING)
+    assert method == "trafilatura"
+    assert [block.text for block in found] == PROSE
 
 
 def test_paragraphs_are_judged_in_and_menus_out() -> None:

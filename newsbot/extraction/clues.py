@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from newsbot.extraction.pieces import REGIONS, Box, Piece
 from newsbot.extraction.strings import key, size, word_list, words
+from newsbot.extraction.talk import NAMES, talk
 from newsbot.extraction.tidy import foreign_kind
 
 Numbers = NDArray[np.float32]
@@ -88,6 +89,8 @@ class Known:
 
     titles: frozenset[str]
     description: str
+    stated: str = ""
+    """The text that the structured data state, one paragraph a line."""
 
 
 def basic_clues(pieces: list[Piece]) -> Columns:
@@ -131,6 +134,8 @@ def own_clues(pieces: list[Piece], known: Known) -> Columns:
     columns["after_break"] = _numbers([piece.after_break for piece in pieces])
     columns["colon"] = _numbers([text.endswith(":") for text in texts])
     columns["cut"] = _numbers([text.endswith(("...", "…")) for text in texts])
+    said = np.array([talk(text) for text in texts], np.float32)
+    columns |= {f"talk_{name}": said[:, place] for place, name in enumerate(NAMES)}
     return columns | _said_elsewhere(pieces, known)
 
 
@@ -144,7 +149,17 @@ def _said_elsewhere(pieces: list[Piece], known: Known) -> Columns:
         found = set(words(text)) if len(text) < 300 else set()
         like.append(len(found & expected) / len(found) if found else 0.0)
         lead.append(bool(described) and len(text) > 30 and (text[:80] in described or described[:80] in text))
-    return {"like_title": _numbers(like), "description": _numbers(lead)}
+    return {"like_title": _numbers(like), "description": _numbers(lead)} | _stated(pieces, known.stated)
+
+
+def _stated(pieces: list[Piece], text: str) -> Columns:
+    """Say whether each piece is in the stated text: 2 where it is a line of it, -1 where none is stated."""
+    if not text:
+        nothing = np.full(len(pieces), -1.0, np.float32)
+        return {"stated": nothing, "stated_letters": nothing}
+    lines = set(text.split("\n"))
+    hits = [2 if p.text in lines else 1 if p.text[:50] in text else 0 for p in pieces]
+    return {"stated": _numbers(hits), "stated_letters": np.full(len(pieces), len(text), np.float32)}
 
 
 def box_clues(pieces: list[Piece]) -> Columns:

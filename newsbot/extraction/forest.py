@@ -17,45 +17,48 @@ from newsbot.extraction.clues import Columns
 class Forest:
     """Boosted trees as arrays over all their nodes.
 
-    ``feature`` is the column a node looks at, -1 for a leaf; rows with a value up to ``threshold`` go to
-    ``left``, others to ``right``. ``value`` is what a leaf adds to the score, in log odds.
+    ``feature`` is the column a node looks at; rows with a value up to ``threshold`` go to the second of its
+    two ``children``, others to the first. A leaf has itself for children; ``value`` is what it adds to the
+    score, in log odds.
     """
 
     names: tuple[str, ...]
     base: float
     depth: int
-    roots: NDArray[np.intp]
-    feature: NDArray[np.intp]
+    roots: NDArray[np.int32]
+    feature: NDArray[np.int32]
     threshold: NDArray[np.float32]
-    left: NDArray[np.intp]
-    right: NDArray[np.intp]
+    children: NDArray[np.int32]
     value: NDArray[np.float32]
 
     def scores(self, columns: Columns) -> NDArray[np.float32]:
         """Return the log odds of each row."""
-        rows = np.stack([columns[name] for name in self.names], axis=1)
-        place = np.arange(len(rows))[:, None]
-        node = np.repeat(self.roots[None, :], len(rows), axis=0)
-        for _ in range(self.depth):
-            feature = self.feature[node]
-            low = rows[place, feature] <= self.threshold[node]
-            node = np.where(feature < 0, node, np.where(low, self.left[node], self.right[node]))
-        total: NDArray[np.float32] = self.base + self.value[node].sum(axis=1)
+        values = np.stack([columns[name] for name in self.names])
+        count = values.shape[1]
+        values = values.ravel()
+        node = np.repeat(self.roots, count)
+        place = np.tile(np.arange(count, dtype=np.int32), len(self.roots))
+        for _ in range(self.depth):  # flat and with take: half the time of indexing in two dimensions
+            low = values.take(self.feature.take(node) * count + place) <= self.threshold.take(node)
+            node = self.children.take(2 * node + low)
+        total: NDArray[np.float32] = self.base + self.value.take(node).reshape(-1, count).sum(axis=0)
         return total
 
 
 def from_json(text: str) -> Forest:
     """Read what ``benchmarks/learning.py`` wrote."""
     data = json.loads(text)
+    feature = np.array(data["feature"], np.int32)
+    itself = np.arange(len(feature), dtype=np.int32)
+    sides = [np.where(feature < 0, itself, np.array(data[side], np.int32)) for side in ("right", "left")]
     return Forest(
         names=tuple(data["names"]),
         base=data["base"],
         depth=data["depth"],
-        roots=np.array(data["roots"], np.intp),
-        feature=np.array(data["feature"], np.intp),
+        roots=np.array(data["roots"], np.int32),
+        feature=np.maximum(feature, 0),
         threshold=np.array(data["threshold"], np.float32),
-        left=np.array(data["left"], np.intp),
-        right=np.array(data["right"], np.intp),
+        children=np.stack(sides, axis=1).astype(np.int32).ravel(),
         value=np.array(data["value"], np.float32),
     )
 

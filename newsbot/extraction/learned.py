@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from lxml.html import HtmlElement
 from numpy.typing import NDArray
 
-from newsbot.extraction.blocks import Block, Kind
+from newsbot.extraction.blocks import Block, Kind, join
 from newsbot.extraction.clues import (
     TAG_NUMBERS,
     Columns,
@@ -21,7 +23,9 @@ from newsbot.extraction.clues import (
     titles_of,
 )
 from newsbot.extraction.forest import shipped
+from newsbot.extraction.islands import without_weak_islands
 from newsbot.extraction.pieces import Piece, cut
+from newsbot.extraction.strings import words
 from newsbot.extraction.surroundings import surrounding_clues
 
 _KINDS: dict[str, Kind] = {
@@ -30,6 +34,9 @@ _KINDS: dict[str, Kind] = {
 }  # fmt: skip
 _HEADINGS = tuple(TAG_NUMBERS[name] for name in ("h1", "h2", "h3", "h4", "blockquote"))
 _NEVER = -9.0
+_SAME_START = 40
+_COMPARED = 100_000
+"""Letters of a text that are compared with another."""
 _REPEATED = 40
 """A piece so long that comes again is another copy of the text (for phones, for print)."""
 
@@ -46,10 +53,9 @@ class Judged:
         found: list[Block] = []
         seen: set[str] = set()
         for piece, score in zip(self.pieces, self.scores, strict=True):
-            text = piece.text
-            if score > 0 and not (len(text) >= _REPEATED and text in seen):
-                seen.add(text)
-                found.append(Block(_KINDS.get(piece.box.tag, "paragraph"), text))
+            if score > 0 and not (len(piece.text) >= _REPEATED and piece.text in seen):
+                seen.add(piece.text)
+                found.append(_block(piece))
         return found
 
     def without_foreign(self, blocks: Iterable[Block], least: float) -> list[Block]:
@@ -58,6 +64,48 @@ class Judged:
         for piece, score in zip(self.pieces, self.scores, strict=True):
             best[piece.text] = max(float(score), best.get(piece.text, _NEVER))
         return [block for block in blocks if best.get(block.text, 0.0) > least]
+
+    def with_missing(self, blocks: list[Block], least: float) -> list[Block]:
+        """Return ``blocks`` (of another extractor) with what it left out and is judged above ``least``.
+
+        Each such piece stands after the last block that comes before it in the page. A piece most of whose
+        pairs of words stand in ``blocks`` is there already, cut otherwise.
+        """
+        places: dict[str, int] = {}
+        for index, block in enumerate(blocks):
+            places.setdefault(block.text[:_SAME_START], index)
+        have: Counter[tuple[str, str]] | None = None
+        after: dict[int, list[Block]] = {}
+        seen: set[str] = set()
+        last = -1
+        for piece, score in zip(self.pieces, self.scores, strict=True):
+            at = places.get(piece.text[:_SAME_START], -1)
+            if at >= 0:
+                last = max(last, at)
+            elif score > least and piece.text not in seen:
+                seen.add(piece.text)
+                have = word_pairs(join(blocks)) if have is None else have
+                own = word_pairs(piece.text)
+                if (own & have).total() < 0.5 * max(1, own.total()):
+                    after.setdefault(last, []).append(_block(piece))
+                else:
+                    start = piece.text[:_SAME_START]
+                    last = max(last, next((i for i, block in enumerate(blocks) if start in block.text), -1))
+        if not after:
+            return blocks
+        whole = list(after.get(-1, ()))
+        for index, block in enumerate(blocks):
+            whole += [block, *after.get(index, ())]
+        return whole
+
+
+def word_pairs(text: str) -> Counter[tuple[str, str]]:
+    """Return how often each two words follow each other, for comparing texts."""
+    return Counter(pairwise(words(text[:_COMPARED])))
+
+
+def _block(piece: Piece) -> Block:
+    return Block(_KINDS.get(piece.box.tag, "paragraph"), piece.text)
 
 
 def judge(tree: HtmlElement, known: Known, extracted: str) -> Judged:
@@ -69,6 +117,10 @@ def judge(tree: HtmlElement, known: Known, extracted: str) -> Judged:
     scores = np.full(len(pieces), _NEVER, np.float32)
     if is_open.any():
         scores[is_open] = shipped().scores(columns)
+        found = np.zeros(len(pieces), np.bool_)
+        found[is_open] = columns["found"] > 0
+        lengths = np.array([len(piece.text) for piece in pieces], np.float32)
+        scores = without_weak_islands(scores, lengths, found)
     return Judged(pieces, scores)
 
 

@@ -29,6 +29,10 @@ REGIONS = (
 )  # fmt: skip
 """Boxes that are remembered for all that lies in them."""
 _STRONG = frozenset({"b", "strong", "em", "i"})
+_SENTENCES = frozenset(
+    {"p", "li", "h1", "h2", "h3", "h4", "h5", "h6", "blockquote", "dd", "dt", "figcaption"}
+)
+"""Boxes of sentences: an element of the site's own in them (with a hyphen in its name) breaks no line."""
 _PLAIN = _INLINE - _STRONG - {"a"}
 """Elements that change nothing but the look of words."""
 _NAMES = ("class", "id", "itemprop", "role", "data-testid", "data-component")
@@ -121,7 +125,7 @@ class _Cutter:
         elif name == "br":
             self._flush()
             self.after_break = True
-        elif element is not self.root:
+        elif element is not self.root and not ("-" in name and self.boxes[-1].tag in _SENTENCES):
             if self.parts or self.links or self.after_break:
                 self._flush()
             self.boxes.append(_box(element, name, self.boxes[-1]))
@@ -131,7 +135,7 @@ class _Cutter:
             self.in_link -= 1
         elif name in _STRONG:
             self.in_strong -= 1
-        elif name != "br" and element is not self.root:
+        elif name != "br" and element is not self.root and self.boxes[-1].tag == name:
             if self.parts or self.links or self.after_break:
                 self._flush()
             self.boxes.pop()

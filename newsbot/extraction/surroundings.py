@@ -13,6 +13,8 @@ from newsbot.extraction.pieces import Box, Piece
 _LEVELS = 4
 _FAR = 50.0
 _NOWHERE = 99.0
+_LEAST = 25
+_LONG = 400
 
 
 def surrounding_clues(pieces: list[Piece], own: Columns, extracted: str) -> Columns:
@@ -21,7 +23,7 @@ def surrounding_clues(pieces: list[Piece], own: Columns, extracted: str) -> Colu
     ``own`` holds the basic numbers of each; ``extracted`` is another extractor's text.
     """
     view = _View(pieces, own)
-    return view.groups() | view.places() | view.neighbours() | view.extracted(extracted)
+    return view.groups() | view.densest() | view.places() | view.neighbours() | view.extracted(extracted)
 
 
 class _View:
@@ -56,6 +58,30 @@ class _View:
             ):
                 columns[f"group{level}_{name}"] = values[keys].astype(np.float32)
         return columns
+
+    def densest(self) -> Columns:
+        """Steps up to the box that holds most prose, and how much the piece's own boxes hold beside it."""
+        scores: dict[Box, float] = {}
+        worths = self._length * (1 - 2 * self._linked)
+        for box, worth in zip(self._boxes, worths.tolist(), strict=True):
+            if worth < _LEAST:
+                continue
+            for step, share in enumerate((0.6 if worth > _LONG else 0.0, 1.0, 0.6)):
+                around = box.above(step)
+                scores[around] = scores.get(around, 0.0) + share * worth
+        count = len(self._pieces)
+        if not scores:
+            return {name: np.full(count, -1.0, np.float32) for name in ("densest_up", "densest_like")}
+        best = max(scores, key=lambda box: scores[box])
+        ups: dict[Box, tuple[float, float]] = {}
+        for box in self._boxes:
+            if box not in ups:
+                ups[box] = (
+                    _steps(box, best),
+                    max(scores.get(box.above(step), 0.0) for step in range(3)) / scores[best],
+                )
+        found = np.array([ups[box] for box in self._boxes], np.float32)
+        return {"densest_up": found[:, 0], "densest_like": found[:, 1]}
 
     def places(self) -> Columns:
         """Where the piece stands in the page, from the headline and among the prose."""
@@ -163,6 +189,16 @@ def _meeting(box: Box, line: dict[Box, int]) -> tuple[int, int]:
         above = above.parent
         down += 1
     return (line[above] if above is not None else len(line)), down
+
+
+def _steps(box: Box, outer: Box) -> float:
+    """Steps up from ``box`` to ``outer``, far if it does not lie in it."""
+    above: Box | None = box
+    count = 0
+    while above is not None and above is not outer:
+        above = above.parent
+        count += 1
+    return float(count) if above is not None else _FAR
 
 
 def _ranks(

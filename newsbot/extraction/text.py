@@ -103,7 +103,8 @@ def _teaser(page: Page) -> str:
 def known_of(page: Page) -> Known:
     """Return what the head and the headings say of the article."""
     titles = (page.meta("og:title"), page.title_tag, *page.headings)
-    return Known(frozenset(filter(None, map(key, titles))), page.meta("og:description", "description"))
+    keys = frozenset(filter(None, map(key, titles)))
+    return Known(keys, page.meta("og:description", "description"), join(_stated(page)))
 
 
 def _stated(page: Page) -> list[Block]:
