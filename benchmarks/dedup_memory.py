@@ -1,0 +1,110 @@
+"""Memory of the near-duplicate index in Redis at any size, filled with what so many insertions leave.
+
+Ten million insertions take hours; what they leave is known: records in blocks, and buckets of postings as
+many as linear hashing has made by then (``newsbot/dedup/lua/lib.lua``). Both are written in bulk here, with
+addresses of 99 characters and hashes of chance, then a text is inserted and found again as usual. At 10^5
+texts the bytes are those of real insertions (``python -m benchmarks.dedup_index``).
+
+    python -m benchmarks.dedup_memory [--documents 1000000] [--json]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+from collections.abc import Iterator
+from contextlib import closing
+from itertools import pairwise
+
+import numpy as np
+import redis
+
+from benchmarks.dedup_index import NOW, address, memory, signatures, told, used
+from benchmarks.servers import own_redis
+from newsbot.dedup.passages import PASSAGES
+from newsbot.dedup.record import pack
+from newsbot.dedup.redis import RedisIndex
+from newsbot.dedup.redis.keys import BLOCK, FIELDS, LOAD, Keys
+from newsbot.dedup.shortening import shorten
+
+SAMPLES = 20_000  # different records
+POSTING = 6
+PART = 10 * POSTING  # bytes of a field that is full
+BUCKETS_AT_ONCE = 8000
+COMMANDS_AT_ONCE = 250
+
+
+def fill(url: str, documents: int) -> None:
+    """Write an index of so many texts."""
+    names = Keys("newsbot")
+    level = int(math.log2(documents * (PASSAGES + 1) / LOAD))
+    split = math.ceil(documents * (PASSAGES + 1) / LOAD) - (1 << level)
+    with redis.Redis.from_url(url) as client, client.pipeline(transaction=False) as pipe:
+        for number, block in enumerate(blocks(documents)):
+            pipe.rpush(names.block(number), *block)
+            if number % COMMANDS_AT_ONCE == 0:
+                pipe.execute()
+        for bucket, fields in buckets(documents, level, split):
+            pipe.hset(names.bucket(bucket), mapping=fields)
+            if bucket % COMMANDS_AT_ONCE == 0:
+                pipe.execute()
+        state = {"next": documents, "tail": 0, "level": level, "split": split, "count": documents}
+        pipe.hset(names.meta, mapping=state)
+        pipe.execute()
+
+
+def blocks(documents: int) -> Iterator[list[bytes]]:
+    """Yield the records of each block; a sample of them comes again and again."""
+    records = []
+    for number, signature in enumerate(signatures(0, SAMPLES)):
+        url, site = address(number * max(1, documents // SAMPLES))
+        records.append(pack(url, shorten(url), site, signature, int(NOW)))
+    for start in range(0, documents, BLOCK):
+        yield [records[place % SAMPLES] for place in range(start, min(start + BLOCK, documents))]
+
+
+def buckets(documents: int, level: int, split: int) -> Iterator[tuple[int, dict[int, bytes]]]:
+    """Yield the fields of each bucket: one that was split, and its new half, hold half as much as others."""
+    chance = np.random.default_rng(1)
+    for start in range(0, (1 << level) + split, BUCKETS_AT_ONCE):
+        numbers = np.arange(start, min(start + BUCKETS_AT_ONCE, (1 << level) + split))
+        halved = (numbers < split) | (numbers >= 1 << level)
+        share = documents * (PASSAGES + 1) / 2.0 ** np.where(halved, level + 1, level)
+        for number, count in zip(numbers.tolist(), chance.poisson(share).tolist(), strict=True):
+            sizes = np.bincount(chance.integers(0, FIELDS, count), minlength=FIELDS)
+            yield number, parts(chance.bytes(count * POSTING), np.cumsum([0, *sizes]).tolist())
+
+
+def parts(postings: bytes, borders: list[int]) -> dict[int, bytes]:
+    """Return the postings between borders, field by field, none longer than :data:`PART`."""
+    found = {}
+    for field, (begin, end) in enumerate(pairwise(borders)):
+        own = postings[begin * POSTING : end * POSTING]
+        for place in range(0, len(own), PART):
+            found[field + FIELDS * (place // PART)] = own[place : place + PART]
+    return found
+
+
+def main() -> None:
+    """Run from the command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--documents", type=int, default=1_000_000)
+    parser.add_argument("--json", action="store_true")
+    arguments = parser.parse_args()
+    with own_redis() as url:
+        before = used(url)
+        RedisIndex(url).close()
+        fill(url, arguments.documents)
+        row = memory("newsbot, Redis", arguments.documents, used(url) - before)
+        with closing(RedisIndex(url)) as index:
+            (signature,) = signatures(arguments.documents, arguments.documents + 1)
+            found = [index.check_and_insert(name, "a.org", signature, NOW) for name in ("one", "other")]
+            assert [len(near) for near in found] == [0, 1], "the index does not work at this size"
+    print(json.dumps([row]) if arguments.json else told(row))
+
+
+if __name__ == "__main__":
+    main()
