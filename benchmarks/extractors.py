@@ -62,7 +62,7 @@ def _newspaper() -> Extractor:
     article = importlib.import_module("newspaper").Article
 
     def extract(html: bytes, url: str) -> Fields:
-        read = article(url or "http://example.org/")
+        read = article(url or "http://example.org/", fetch_images=False)  # else it asks each page's site
         read.download(input_html=_text(html))
         read.parse()
         return {
