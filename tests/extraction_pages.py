@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -81,3 +83,14 @@ def layout(valid_from: str | None = None, remove: tuple[str, ...] = (), **extrac
 def rule(*layouts: Layout, timezone: str | None = None, language: str | None = None) -> Rule:
     """Return the rule of the tests' site."""
     return Rule(domain="example.org", layouts=layouts, timezone=timezone, language=language)
+
+
+def is_within_bounds(work: Callable[[], object]) -> bool:
+    """Two seconds of one core; CPU time, the best of three, so that a busy machine fails nothing."""
+
+    def seconds() -> float:
+        before = time.process_time()
+        work()
+        return time.process_time() - before
+
+    return any(seconds() < 2 for _ in range(3))
