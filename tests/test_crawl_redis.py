@@ -93,7 +93,8 @@ def test_two_workers_share_the_work(world: World, site: DemoServer, server: Redi
 def test_a_killed_worker_loses_nothing(
     world: World, site: DemoServer, server: RedisServer, moment: int
 ) -> None:
-    first, second = (world.start(REDIS_URL=server.url) for _ in range(2))
+    lease = ("-s", "NEWSBOT_LEASE_SECONDS=5")  # the other one waits until what the dead one had is free
+    first, second = (world.start(*lease, REDIS_URL=server.url) for _ in range(2))
     wait_for(site, moment)
     first.kill()
     first.communicate()

@@ -29,6 +29,9 @@ from newsbot.figures import Figures, size
 
 ROOT = Path(__file__).resolve().parent.parent
 
+ENDLESS = 1000
+"""Rounds of a crawl that is to be stopped. It yields nothing: Scrapy waits for ever for an item of ``start``
+that is in the pipelines at the moment when the crawl is told to close."""
 CRAWL = """
 import asyncio, logging, sys
 from scrapy import Spider
@@ -47,7 +50,8 @@ class Idle(Spider):
                 stats.inc_value(f"newsbot/site/example.org/{what}")
             logging.getLogger("idle").info("log line number=%d end", number)
             await asyncio.sleep(0.1)
-            yield {"number": number}
+            if int(sys.argv[1]) < 1000:
+                yield {"number": number}
 
 process = AsyncCrawlerProcess({
     "EXTENSIONS": {"newsbot.extensions.progress.Progress": 500, "newsbot.extensions.summary.Summary": 510,
@@ -88,7 +92,7 @@ def test_a_pipe_gets_lines_and_stdout_stays_clean(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_still_gives_the_last_figures_and_the_summary(tmp_path: Path) -> None:
-    process = start(tmp_path, 1000, subprocess.PIPE)
+    process = start(tmp_path, ENDLESS, subprocess.PIPE)
     assert process.stderr is not None
     for text in process.stderr:
         if b"progress fetched=" in text:
@@ -117,7 +121,7 @@ def read_all(terminal: int) -> str:
 def test_a_terminal_gets_a_live_display_that_log_lines_do_not_tear(tmp_path: Path, interrupt: bool) -> None:
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
-    process = start(tmp_path, 1000 if interrupt else 12, theirs)
+    process = start(tmp_path, ENDLESS if interrupt else 12, theirs)
     os.close(theirs)
     text = ""
     if interrupt:

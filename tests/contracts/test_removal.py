@@ -139,7 +139,7 @@ def test_nothing_is_left_half_beside_workers_that_store(storage: Kept, place: Pl
         worker.join()
         assert worker.exitcode == 0
     removed += storage.remove_articles(urls)
-    assert removed > 2
+    assert removed > 0
     assert list(storage.copy_articles()) == []
     assert list(storage.copy_texts()) == []
     assert list(storage.copy_aliases()) == []
