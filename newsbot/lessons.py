@@ -124,8 +124,8 @@ class Lessons:
             known = session_keys(self.storage).get(domain, ())
             self.storage.save_note(SESSION_NOTE, domain, {"keys": sorted({*keys.idle, *known})})
         logger.warning(
-            "learning domain=%s session_key=%s: articles are the same whatever it is; it is dropped from "
-            "addresses (in the rule: drop_query)",
+            "session key learned domain=%s key=%s; articles are the same whatever it is: it is dropped from"
+            " addresses (in the rule: drop_query)",
             domain,
             found,
         )
@@ -232,7 +232,8 @@ def kept(storage: Notes, domain: str) -> tuple[Examples, LearnedRule | None]:
 
 def session_keys(storage: Notes) -> dict[str, tuple[str, ...]]:
     """Return the query keys that carry sessions' ids, by domain."""
-    return {domain: tuple(map(str, note["keys"])) for domain, note in storage.notes(SESSION_NOTE).items()}
+    known = storage.notes(SESSION_NOTE)
+    return {domain: tuple(map(str, note.get("keys") or ())) for domain, note in known.items()}
 
 
 def learns(rule: Rule) -> bool:

@@ -91,7 +91,7 @@ def sources(call: Call) -> int:
                 ],
                 "aside_count": number,
                 "repeated_texts": [asdict(one) for one in repeated],
-                "notifiers": [{**asdict(one), "last": _iso(one.last)} for one in told_by],
+                "notifiers": [{**asdict(one), "last": iso(one.last)} for one in told_by],
             }
         )
         return 0
@@ -198,7 +198,7 @@ def _notifier_row(one: Notifier, now: float) -> tuple[object, ...]:
         percent(one.precision),
         percent(one.recall),
         percent(one.believed),
-        when(one.last, now),
+        when(one.last.timestamp(), now),
     )
 
 

@@ -6,7 +6,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 
+from newsbot.clock import utc
 from newsbot.push.trust import TRUST, Trust
 from newsbot.storage.notes import Notes
 
@@ -28,8 +30,8 @@ class Notifier:
     """The share of changes that it told of; None while there was none."""
     believed: float
     """What part of a host's budget of notices it may use, 0 to 1: it falls with the precision."""
-    last: float
-    """POSIX seconds when a notice was last judged."""
+    last: datetime
+    """When a notice was last judged."""
 
 
 def notifiers(notes: Notes, now: float) -> list[Notifier]:
@@ -52,7 +54,7 @@ def notifiers(notes: Notes, now: float) -> list[Notifier]:
                 precision=trust.hits / notices if notices else None,
                 recall=trust.recall(),
                 believed=trust.share(),
-                last=then.at,
+                last=utc(then.at),
             )
         )
     return sorted(found, key=lambda one: (-one.notices, one.protocol, one.host))

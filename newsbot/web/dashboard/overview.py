@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from typing import cast
 
@@ -76,26 +76,6 @@ class Queue:
 
 
 @dataclass(frozen=True, slots=True)
-class NotifierRow:
-    """Who tells us of changes (a hub, a sensor, …). Counts are weights that halve in a week."""
-
-    protocol: str
-    host: str
-    notices: float
-    """Notices that were followed."""
-    changes: float
-    """Changes found at what it tells of, by its notices or without them."""
-    precision: float | None
-    """The share of its notices that led to something new."""
-    recall: float | None
-    """The share of changes that it told of."""
-    believed: float
-    """What part of a host's budget of notices it may use, 0 to 1."""
-    last: datetime
-    """When a notice was last judged."""
-
-
-@dataclass(frozen=True, slots=True)
 class Overview:
     """All of it."""
 
@@ -105,7 +85,7 @@ class Overview:
     """The last 30 (UTC), oldest first; the last one is not over."""
     latency: Latency
     queue: Queue
-    notifiers: list[NotifierRow] = field(default_factory=list)
+    notifiers: list[Notifier] = field(default_factory=list)
     """Those with most notices first."""
 
     @property
@@ -128,14 +108,20 @@ def overview(data: Data) -> Overview:
         days=periods(hours, now, 24 * HOUR, DAYS),
         latency=latency(data.activity.arrivals(ARRIVALS), data.activity.watched_since()),
         queue=queue(data, now),
-        notifiers=[_row(one) for one in notifiers(data.notes, now)[:MAX_NOTIFIERS]],
+        notifiers=[_rounded(one) for one in notifiers(data.notes, now)[:MAX_NOTIFIERS]],
     )
 
 
-def _row(one: Notifier) -> NotifierRow:
+def _rounded(one: Notifier) -> Notifier:
     """Weights fade from second to second: hundredths say all."""
-    rounded = {name: round(value, 2) for name, value in asdict(one).items() if isinstance(value, float)}
-    return NotifierRow(**{**asdict(one), **rounded, "last": utc(one.last)})
+    return replace(
+        one,
+        notices=round(one.notices, 2),
+        changes=round(one.changes, 2),
+        precision=one.precision and round(one.precision, 2),
+        recall=one.recall and round(one.recall, 2),
+        believed=round(one.believed, 2),
+    )
 
 
 def queue(data: Data, now: float) -> Queue:
