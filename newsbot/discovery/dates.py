@@ -10,6 +10,7 @@ import re
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 
 from newsbot.months import month
+from newsbot.zonenames import hours_ahead
 
 EARLIEST = datetime(1990, 1, 1, tzinfo=UTC)
 """Nothing on the web is older; such dates are defaults (1900, 1970) or faults."""
@@ -17,15 +18,6 @@ AHEAD = timedelta(days=1)
 """How far in the future a date may lie: clocks and zones are wrong, but not by more."""
 
 _MAX_LENGTH = 100
-
-_HOURS = {
-    "ut": 0.0, "utc": 0.0, "gmt": 0.0, "z": 0.0, "wet": 0.0, "west": 1.0, "bst": 1.0, "cet": 1.0, "met": 1.0,
-    "mez": 1.0, "cest": 2.0, "mest": 2.0, "mesz": 2.0, "eet": 2.0, "eest": 3.0, "msk": 3.0, "мск": 3.0,
-    "msd": 4.0, "ist": 5.5, "jst": 9.0, "kst": 9.0, "hkt": 8.0, "sgt": 8.0, "aest": 10.0, "aedt": 11.0,
-    "est": -5.0, "edt": -4.0, "cst": -6.0, "cdt": -5.0, "mst": -7.0, "mdt": -6.0, "pst": -8.0, "pdt": -7.0,
-    "brt": -3.0, "art": -3.0,
-}  # fmt: skip
-"""Hours east of Greenwich. Single military letters mean nothing in practice (RFC 2822, 4.3)."""
 
 _COMMENT = re.compile(r"\s{0,3}\([^()]{0,40}\)$")
 """``… +0300 (MSK)``, as in mail."""
@@ -110,7 +102,7 @@ def _from_groups(part: dict[str, str | None], zone: tzinfo) -> datetime:
         hour % 24 if extra else hour,
         int(part.get("minute") or 0),
         min(int(part.get("second") or 0), 59),  # a leap second
-        tzinfo=_zone(part.get("zone"), part.get("offset")) or zone,
+        tzinfo=_zone(part.get("zone"), part.get("offset"), _month(part)) or zone,
     )
     return (local + extra).astimezone(UTC)
 
@@ -133,10 +125,10 @@ def _month(part: dict[str, str | None]) -> int:
     return number
 
 
-def _zone(name: str | None, offset: str | None) -> tzinfo | None:
+def _zone(name: str | None, offset: str | None, in_month: int) -> tzinfo | None:
     """Return the zone written as name, offset or both (``GMT+3``); None for unknown names."""
     if offset is None:
-        hours = _HOURS.get(name.lower()) if name else None
+        hours = hours_ahead(name, in_month) if name else None
         return None if hours is None else timezone(timedelta(hours=hours))
     digits = offset[1:].replace(":", "")
     hours, minutes = (int(digits), 0) if len(digits) <= 2 else (int(digits[:-2]), int(digits[-2:]))

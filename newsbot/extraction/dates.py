@@ -14,9 +14,10 @@ from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from itertools import islice
 
 from newsbot.extraction.calendars import BUDDHIST, persian_dates, western
-from newsbot.extraction.dateforms import BEFORE, COMPACT, FORMS, JAVASCRIPT, SECONDS, hours_ahead
+from newsbot.extraction.dateforms import BEFORE, COMPACT, FORMS, JAVASCRIPT, SECONDS
 from newsbot.items import Precision
 from newsbot.months import month
+from newsbot.zonenames import hours_ahead
 
 EARLIEST = datetime(1990, 1, 1, tzinfo=UTC)
 """Earlier times are defaults or faults of a page (1900, 1970)."""
