@@ -65,6 +65,11 @@ class NothingKept:
     def add_activity(self, at: float, sites: Any) -> None:
         """Keep nothing."""
 
+    def count_articles(self, wanted: Any) -> int:
+        """Know nothing."""
+        del wanted
+        return 0
+
     def notes(self, kind: str) -> dict[str, dict[str, Any]]:
         """Know nothing."""
         del kind
@@ -72,6 +77,11 @@ class NothingKept:
 
     def save_note(self, kind: str, key: str, note: Any) -> None:
         """Keep nothing."""
+
+    def swap_note(self, kind: str, key: str, old: Any, new: Any) -> bool:
+        """Keep nothing, and say that nobody else had written."""
+        del kind, key, old, new
+        return True
 
     def close(self) -> None:
         """Nothing is open."""
