@@ -25,9 +25,10 @@ from newsbot.extraction.learned import Judged, judge, word_pairs
 from newsbot.extraction.readable import readable
 from newsbot.extraction.tidy import pointers, tidy
 
-MAX_ELEMENTS = 18_000
+MAX_ELEMENTS = 12_000
 """Larger pages are read by density alone: the time of others grows faster than the page."""
 MAX_VOTE_ELEMENTS = 6_000
+MAX_VOTE_LETTERS = 500_000
 """Larger pages get no vote."""
 
 SAME = 0.9
@@ -43,6 +44,7 @@ _LEAST_SHARE = 0.5
 _HARDLY_ANY = 100
 """Letters; less is a line or two of the frame of the page."""
 _COUNT = etree.XPath("count(descendant-or-self::*)")
+_LETTERS = etree.XPath("string-length(.)")
 _DOUBT = 1.4
 """The precise text is doubted where the densest container holds so much more."""
 _FULLER = 1.5
@@ -71,7 +73,7 @@ def generic_body(
     """
     whole = _copy_without(tree, removed) if removed else tree
     lean = _without_useless(copy(whole))
-    size = _size(lean)
+    size = _number(_COUNT, lean)
     if size > MAX_ELEMENTS:
         return clean(densest(lean)), "density"
     quick = _quick(lean)
@@ -85,7 +87,7 @@ def generic_body(
     if not learned or (first and agreement(first, learned) >= AGREED):
         return judged.without_foreign(first, FOREIGN) or first, method
     others = [(learned, "learned")]
-    if size <= MAX_VOTE_ELEMENTS:
+    if size <= MAX_VOTE_ELEMENTS and _number(_LETTERS, lean) <= MAX_VOTE_LETTERS:
         others.append((clean(readable(lean)), "readability"))
     return _vote(judged, (first, method), others)
 
@@ -191,6 +193,6 @@ def _without_useless(lean: HtmlElement) -> HtmlElement:
     return lean
 
 
-def _size(tree: HtmlElement) -> int:
-    found = _COUNT(tree)
+def _number(count: etree.XPath, tree: HtmlElement) -> int:
+    found = count(tree)
     return int(found) if isinstance(found, float) else 0

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from html import unescape
 
-_SPACES = re.compile(r"[\s\u00a0\u2007\u202f\u3000\u2028\u2029\x1c-\x1f\x85]+")
 _INVISIBLE = re.compile(
     "[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\ufffe\uffff\x00-\x08\x0e-\x1b\x7f]"
 )
@@ -30,7 +29,8 @@ def word_set(*lines: str) -> frozenset[str]:
 
 def squash(text: str) -> str:
     """Return ``text`` on one line: white space runs become one space, invisible characters go."""
-    return _SPACES.sub(" ", _INVISIBLE.sub("", text)).strip()
+    line = " ".join(text.split())
+    return line if line.isprintable() else " ".join(_INVISIBLE.sub("", line).split())
 
 
 def plain(text: str) -> str:
