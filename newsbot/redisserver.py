@@ -208,6 +208,8 @@ def _of_server(place: str, error: Exception) -> DataError:
         return DataFull(f"{place}: the server's disk is full")
     if text.startswith(("MISCONF", "CLUSTERDOWN", "MASTERDOWN", "NOREPLICAS", "BUSY", "LOADING", "TRYAGAIN")):
         return DataUnavailable(f"{place}: the server cannot write now ({text})")
+    if "non local key" in text:  # of a script that makes names: the slot of its keys is being moved
+        return DataUnavailable(f"{place}: the cluster is moving the keys")
     if "NOAUTH" in text or "NOPERM" in text:
         return DataUnavailable(f"{place}: the server refuses user name or password")
     if "OOM" in text:

@@ -1,43 +1,25 @@
--- insert(scheme, level, split, block, most, shared, id, record, oldest, places)
+-- insert(scheme, most, shared, id, record, oldest, places)
 --   -> done, next, tail, level, split, count, then the records of the candidates, oldest first
 --   Finds the texts that share `shared` passages with this one, among the newest `most` of each, takes out what
 --   was kept under the same id, and keeps the record (if it is not empty). id: as it ends a record. oldest:
 --   texts that came before this second are no candidates. places: four bytes each, field and hash; the
 --   last one is that of the id.
--- Keys: meta, the blocks `block` and `block` + 1, then the bucket of each place
+-- Keys: meta; the others, whose names come from it, are made here
 
 local state = state_of(KEYS[1])
 if state.scheme ~= ARGV[1] then
   return redis.error_reply('SCHEME ' .. (state.scheme or ''))
 end
-local most, shared, id, record, oldest = tonumber(ARGV[5]), tonumber(ARGV[6]), ARGV[7], ARGV[8], tonumber(ARGV[9])
-local places = ARGV[10]
-local own_block = block_and_offset(state.next) - tonumber(ARGV[4])
-local last = #KEYS - 3
-
-local function believed_wrong(level, split)
-  if own_block < 0 or own_block > 1 then
-    return true
-  end
-  if level ~= state.level or split ~= state.split then
-    for place = 1, last do
-      local rest = number24(places, place * 4 - 2)
-      if bucket_of(rest, level, split) ~= bucket_of(rest, state.level, state.split) then
-        return true
-      end
-    end
-  end
-  return false
-end
-if believed_wrong(tonumber(ARGV[2]), tonumber(ARGV[3])) then
-  return reply(0, state)
-end
+local most, shared, id, record, oldest = tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4], ARGV[5], tonumber(ARGV[6])
+local places = ARGV[7]
+local last = #places / 4
+local tag = sub(KEYS[1], 1, -5)
 
 -- --- reading
 
 local function at_block(number)
   local block, offset = block_and_offset(number)
-  return KEYS[1]:sub(1, -5) .. 'texts:' .. string.format('%x', block), offset
+  return tag .. 'texts:' .. format('%x', block), offset
 end
 
 local records = {}
@@ -60,8 +42,9 @@ local function id_of(text)
 end
 
 -- Where the postings with a hash begin, oldest first.
-local function with_hash(postings, hash, from)
+local function with_hash(postings, hash)
   local found = {}
+  local from = find(postings, hash, 1, true)
   while from do
     if from % 6 == 1 then
       found[#found + 1] = from
@@ -79,60 +62,92 @@ local function without(postings, gone)
   return postings
 end
 
--- What is read of a field: its key and number (first), all postings as they were, those that stay, the
--- last part with its field, what is to be added, and another field of the same key (other). Two places of
--- one text may meet in one field.
-local cells, cell_of = {}, {}
+-- Of each place: its hash, its bucket's key, and the place that stands for its field (own; two places of one
+-- text may meet in one). Of each field: all postings as they were (before), those that stay (now), its last
+-- part (part) and where that stands (field). Lists beside each other, and few strings: they are what a call
+-- costs.
+local hashes, keys, own, before, now, part, field = {}, {}, {}, {}, {}, {}, {}
+local met, hits = {}, {}
+local buckets, split, has_old = 2 ^ state.level, state.split, state.tail > 0
+local prefix = tag .. 'bands:'
 
-local function read(place)
-  local key, first = KEYS[place + 3], byte(places, place * 4 - 3)
-  local cell = cells[key]
-  while cell and cell.first ~= first do
-    cell = cell.other
+-- Redis turns a number into text by way of floating point, which takes longer than the command that gets it.
+local NAMES = '0123456789' ..
+  '101112131415161718192021222324252627282930313233343536373839404142434445464748495051525354555657585960616263'
+
+local function name_of(first)
+  if first < 10 then
+    return sub(NAMES, first + 1, first + 1)
   end
-  if not cell then
-    local field, part = first, call('HGET', key, first) or ''
-    local all = part
-    while #part == FULL do
-      field = field + FIELDS
-      part = call('HGET', key, field) or ''
-      all = all .. part
-    end
-    cell = {
-      key = key, first = first, other = cells[key], before = all,
-      now = state.tail > 0 and without_old(all, state) or all, part = part, field = field, added = '',
-    }
-    cells[key] = cell
-  end
-  cell_of[place] = cell
-  return cell
+  return sub(NAMES, first * 2 - 9, first * 2 - 8)
 end
 
--- Read the postings of a place, and give the texts with its hash to `take`, newest first; what it does not
--- want is taken out.
-local function look(place, take)
-  local cell, hash = read(place), sub(places, place * 4 - 2, place * 4)
-  local first = find(cell.now, hash, 1, true)
-  if first then
-    local found, gone = with_hash(cell.now, hash, first), {}
-    for nth = #found, 1, -1 do
-      if not take(text_of(cell.now, found[nth], state.next), #found - nth) then
-        gone[#gone + 1] = found[nth]
-      end
+local function standing_for(place)
+  local first = byte(places, place * 4 - 3)
+  for earlier = 1, place - 1 do
+    if keys[earlier] == keys[place] and byte(places, earlier * 4 - 3) == first then
+      return earlier
     end
-    cell.now = without(cell.now, gone)
   end
+  return place
+end
+
+for place = 1, last do
+  local from = place * 4
+  local at, high, middle, low = byte(places, from - 3, from)
+  local rest = high * 65536 + middle * 256 + low
+  local bucket = rest % buckets
+  if bucket < split then
+    bucket = rest % (buckets * 2)
+  end
+  local key, hash, stands = prefix .. format('%x', bucket), sub(places, from - 2, from), place
+  hashes[place], keys[place] = hash, key
+  if met[bucket] then
+    stands = standing_for(place)
+  end
+  met[bucket], own[place] = true, stands
+  if stands == place then
+    local name = name_of(at)
+    local got = call('HGET', key, name) or ''
+    local all = got
+    while #got == FULL do
+      at = at + FIELDS
+      name = at
+      got = call('HGET', key, name) or ''
+      all = all .. got
+    end
+    before[place], part[place], field[place] = all, got, name
+    now[place] = has_old and without_old(all, state) or all
+  end
+  if find(now[stands], hash, 1, true) then
+    hits[#hits + 1] = place
+  end
+end
+
+-- Give the texts with the hash of a place to `take`, newest first; what it does not want is taken out.
+local function look(place, take)
+  local postings = now[own[place]]
+  local found, gone = with_hash(postings, hashes[place]), {}
+  for nth = #found, 1, -1 do
+    if not take(text_of(postings, found[nth], state.next), #found - nth) then
+      gone[#gone + 1] = found[nth]
+    end
+  end
+  now[own[place]] = without(postings, gone)
 end
 
 local replaced
-look(last, function(number)
-  local text = record_of(number)
-  if text ~= '' and id_of(text) == id then
-    replaced, records[number] = number, ''
-    return false
-  end
-  return text ~= ''
-end)
+if hits[#hits] == last then
+  hits[#hits] = nil
+  look(last, function(number)
+    local text = record_of(number)
+    if text ~= '' and id_of(text) == id then
+      replaced, records[number] = number, ''
+      return false
+    end
+    return text ~= ''
+  end)
+end
 
 -- Whoever shares passages; records are read of candidates only.
 local shares = {}
@@ -144,7 +159,7 @@ local function count(number, nth)
   shares[number] = (shares[number] or 0) + 1
   return true
 end
-for place = 1, last - 1 do
+for _, place in ipairs(hits) do
   look(place, count)
 end
 
@@ -159,36 +174,46 @@ for number, times in pairs(shares) do
     end
   end
 end
-for place = 1, gone and last - 1 or 0 do
-  look(place, function(number)
-    return records[number] ~= ''
-  end)
+if gone then
+  for _, place in ipairs(hits) do
+    look(place, function(number)
+      return records[number] ~= ''
+    end)
+  end
 end
 
 -- --- writing
 
+local ending = ''
+if record ~= '' then
+  call('RPUSH', (at_block(state.next)), record) -- first: of all keys that are written only this one was not read
+  ending = posting_end(state.next)
+  state.next, state.count = state.next + 1, state.count + 1
+end
 if replaced then
   local its_block, offset = at_block(replaced)
   call('LSET', its_block, offset, '')
   state.count = state.count - 1
 end
-if record ~= '' then
-  call('RPUSH', KEYS[2 + own_block], record)
-  local ending = posting_end(state.next)
-  for place = 1, last do
-    local cell = cell_of[place]
-    cell.added = cell.added .. sub(places, place * 4 - 2, place * 4) .. ending
+local further = {} -- of the places for whose fields an earlier one stands
+for place = 1, ending ~= '' and last or 0 do
+  local stands = own[place]
+  if stands ~= place then
+    further[stands] = (further[stands] or '') .. hashes[place] .. ending
   end
-  state.next, state.count = state.next + 1, state.count + 1
 end
 for place = 1, last do
-  local cell = cell_of[place]
-  if #cell.now ~= #cell.before then
-    rewrite(cell.key, cell.first, cell.before, cell.now .. cell.added)
-  elseif cell.added ~= '' then
-    rewrite(cell.key, cell.field, '', cell.part .. cell.added)
+  if own[place] == place then
+    local hash, more = hashes[place], further[place] or ''
+    if #now[place] ~= #before[place] then
+      local added = ending ~= '' and hash .. ending .. more or ''
+      rewrite(keys[place], byte(places, place * 4 - 3), before[place], now[place] .. added)
+    elseif ending ~= '' and #part[place] + #more < FULL then
+      call('HSET', keys[place], field[place], part[place] .. hash .. ending .. more)
+    elseif ending ~= '' then
+      rewrite(keys[place], field[place], '', part[place] .. hash .. ending .. more)
+    end
   end
-  cell.before, cell.added = cell.now, '' -- a second place that meets this one has nothing left to write
 end
 if replaced or record ~= '' then
   call('HSET', KEYS[1], 'next', state.next, 'count', state.count)

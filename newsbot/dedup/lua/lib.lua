@@ -14,14 +14,15 @@
 -- Postings of a text that is gone are left, and taken out when their field is written, or by tend.
 -- A bucket I is split by linear hashing (keys.py).
 --
--- What is written lies in keys given in KEYS, with one exception: the record that a newer one of the same
--- id replaces, whose block only the script knows. Likewise the records of candidates are read under names
--- made here. All these are on the same node, and all come before any other write: if the node refuses
--- them (the slot is being moved), nothing has been changed.
+-- insert makes the names of most of its keys from that of meta: to send them with each call would take a
+-- fifth of its time. All are on the same node, by their tag, and each is read before anything is written (the
+-- block that a record goes to is written first): if the node refuses one, because the slot is being moved,
+-- nothing has been changed.
 
 local BLOCK, FIELDS, FULL, WINDOW = 128, 64, 60, 16777216
 local FIRST_LEVEL = 2
-local call, byte, sub, find, floor = redis.call, string.byte, string.sub, string.find, math.floor
+local call, byte, sub, find, format, floor =
+  redis.call, string.byte, string.sub, string.find, string.format, math.floor
 
 local function state_of(meta)
   local got = call('HMGET', meta, 'next', 'tail', 'level', 'split', 'count', 'scheme')
@@ -35,11 +36,6 @@ end
 -- What every script answers first: 1 if it was done, 0 if the caller believed something that is no longer so.
 local function reply(done, state)
   return {done, state.next, state.tail, state.level, state.split, state.count}
-end
-
-local function bucket_of(rest, level, split)
-  local index = rest % 2 ^ level
-  return index < split and rest % 2 ^ (level + 1) or index
 end
 
 local function block_and_offset(number)

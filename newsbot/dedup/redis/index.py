@@ -96,20 +96,12 @@ class RedisIndex:
 
     # --- inside
     def _insert(self, doc_id: str, source: str, signature: Signature, moment: int) -> list[bytes]:
-        places = places_of(doc_id, signature)
         short = shorten(doc_id)
         record = pack(doc_id, short, source, signature, moment) if signature.comparable else b""
-        rest = (MAX_CANDIDATES, SHARED, short, record, moment - int(KEEP), places.astype(">u4").tobytes())
+        places = places_of(doc_id, signature)
+        arguments = (SCHEME, MAX_CANDIDATES, SHARED, short, record, moment - int(KEEP), places)
         for _ in range(_ROUNDS):
-            state = self._state
-            block = state.next // BLOCK
-            keys = [
-                self._keys.meta,
-                self._keys.block(block),
-                self._keys.block(block + 1),
-                *self._keys.of_places(places, state),
-            ]
-            found = self._run("insert", keys, SCHEME, state.level, state.split, block, *rest)
+            found = self._run("insert", [self._keys.meta], *arguments)
             if found is not None:
                 return found
         raise DataError(f"{self._place}: the near-duplicate index changes faster than this worker can follow")

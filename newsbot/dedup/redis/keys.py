@@ -12,7 +12,6 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from newsbot.dedup.index import posting_hashes
 from newsbot.dedup.minhash import Signature
@@ -75,17 +74,12 @@ class Keys:
         """Return the key of a bucket."""
         return b"%b%x" % (self._buckets, index)
 
-    def of_places(self, places: NDArray[np.uint32], state: State) -> list[bytes]:
-        """Return the bucket of each place."""
-        rests = places & np.uint32(0xFFFFFF)
-        low = rests & np.uint32((1 << state.level) - 1)
-        high = rests & np.uint32((2 << state.level) - 1)
-        return [self.bucket(index) for index in np.where(low < state.split, high, low).tolist()]
 
+def places_of(doc_id: str, signature: Signature) -> bytes:
+    """Return where a text's postings go, four bytes each: 6 bits field, 24 bits rest of the hash.
 
-def places_of(doc_id: str, signature: Signature) -> NDArray[np.uint32]:
-    """Return where a text's postings go: 6 bits field, 24 bits rest; one a passage, the last for its id.
-
-    A text that is not comparable has only the last.
+    One a passage, by field, the last for its id. A text that is not comparable has only the last.
     """
-    return (posting_hashes(doc_id, signature) >> np.uint64(34)).astype(np.uint32)
+    places = (posting_hashes(doc_id, signature) >> np.uint64(34)).astype(">u4")
+    places[:-1].sort()
+    return places.tobytes()
