@@ -305,7 +305,7 @@ def move_slot(client: redis.Redis, slot: int, other: redisserver.RedisServer, bu
             time.sleep(0.05)
 
 
-def contents(client: redis.Redis) -> dict[bytes, bytes | None]:
+def contents(client: redis.Redis) -> dict[bytes | str, bytes | None]:
     """All keys with their serialised values."""
     return {key: client.dump(key) for key in client.keys("*")}
 
