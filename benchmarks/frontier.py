@@ -42,6 +42,8 @@ PACE = 0.01
 """Seconds between two pages of a worker whose waits are measured."""
 IN_FLIGHT = 8
 CALLS = 1000
+FIRST_MINUTE = (1_795_000_000 - 2_019_686_400) // 60
+"""Of fetches, as ``newsbot/frontier/lua/lib.lua`` keeps them."""
 Timed = tuple[int, float, list[float]]
 """How many URLs, in how many seconds, and how long each call took."""
 
@@ -246,7 +248,9 @@ def _give_times(client: redis.Redis) -> None:
     chance = random.Random(1)
     for key in client.scan_iter("*:known:*", count=1000):
         fields = client.hkeys(key)
-        client.hset(key, mapping={field: str(1_795_000_000 + chance.randrange(10**7)) for field in fields})
+        client.hset(
+            key, mapping={field: str(FIRST_MINUTE + chance.randrange(10**7 // 60)) for field in fields}
+        )
 
 
 def _used(client: redis.Redis, pattern: str) -> float:

@@ -7,6 +7,7 @@ import re
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from hashlib import blake2b
 from importlib.resources import files
 from itertools import count, pairwise
@@ -17,7 +18,7 @@ import pytest
 import redis
 
 from newsbot.errors import DataError, DataFull, DataUnavailable, SchemaError
-from newsbot.frontier.base import Added, Entry, Known
+from newsbot.frontier.base import FETCH_STEP, Added, Entry, Known
 from newsbot.frontier.redis import RedisFrontier, keys
 from newsbot.items import Kind
 from tests import redisserver
@@ -53,6 +54,24 @@ def server(tmp_path: Path) -> Iterator[redisserver.RedisServer]:
 # --- known URLs
 
 
+@pytest.mark.parametrize("then", [1_521_000_001.0, 1_795_000_000.5, 2_600_000_000.0])
+def test_the_minute_of_a_fetch_stays_and_seconds_of_an_earlier_version_are_read(
+    place: dict[str, Any], then: float
+) -> None:
+    with closing(RedisFrontier(**place, clock=FakeClock(then))) as frontier:
+        frontier.add([make_entry("a")])
+        (lease,) = frontier.lease("o", 1, horizon=then, ttl=10)
+        frontier.ack(lease, next_due=None)
+        kept = frontier.known([key_of("a")])[key_of("a")].last_fetched
+        assert kept is not None
+        assert then <= kept < then + FETCH_STEP
+        with redis.Redis.from_url(place["where"]) as client:
+            (bucket,) = client.keys(f"{{{place['namespace']}:0}}:known:*")
+            (field,) = client.hkeys(bucket)
+            client.hset(bucket, field, str(int(then)))
+        assert frontier.known([key_of("a")])[key_of("a")].last_fetched == int(then)
+
+
 def test_known_urls_survive_the_growth_of_their_buckets(
     place: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -77,7 +96,7 @@ def test_known_urls_survive_the_growth_of_their_buckets(
         assert {known[entry.fingerprint] for entry in many[:2000]} == {
             Known(state="done", last_fetched=None, next_due=None)
         }
-        assert {known[entry.fingerprint].last_fetched for entry in many[2000:]} == {clock.now}
+        assert {known[entry.fingerprint].last_fetched for entry in many[2000:]} == {1_000_020.0}  # the minute
         assert one.known([key_of(f"unknown {n}") for n in range(3000)]) == {}
     assert other.add(many[:3]) == [Added.KNOWN] * 3
     assert other.add(many[:1], force=True) == [Added.SOONER]

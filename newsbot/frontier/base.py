@@ -85,12 +85,17 @@ class Resumed:
     """The frontier is not the one that was opened: its server came back without its data."""
 
 
+FETCH_STEP = 60.0
+"""Seconds: of a URL that is merely known a frontier may keep the last fetch in whole steps, upwards."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
     """What the frontier knows of a URL without asking storage."""
 
     state: str
     last_fetched: float | None
+    """POSIX seconds, or less than :data:`FETCH_STEP` later."""
     next_due: float | None
 
 

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, is_dataclass
 from datetime import datetime
 from hashlib import blake2b
+from math import ceil
 from typing import Any
 
-from newsbot.frontier.base import Known
+from newsbot.frontier.base import FETCH_STEP, Known
 from newsbot.moving.choice import KINDS, Choice
 from newsbot.moving.copying import batches
 from newsbot.moving.side import Side, WholeFrontier, WholeStorage
@@ -102,7 +103,7 @@ def _compare_frontiers(
     choice: Choice,
     report: Callable[[str, int], None],
 ) -> Compared:
-    """Ask both what they know of each page: its state, and when it was fetched, to the second."""
+    """Ask both what they know of each page: its state, and when it was fetched, in the frontiers' steps."""
     ours, theirs = Sum(), Sum()
     for copies in batches(choice.copies(storage, "pages")):
         keys = [copy.page.fingerprint for copy in copies]
@@ -121,7 +122,7 @@ def _compare_frontiers(
 
 def _state(key: bytes, known: Known) -> tuple[str, str, int | None]:
     state = "pending" if known.state == "leased" else known.state
-    return key.hex(), state, None if known.last_fetched is None else int(known.last_fetched)
+    return key.hex(), state, None if known.last_fetched is None else ceil(known.last_fetched / FETCH_STEP)
 
 
 def _canonical(thing: object) -> str:

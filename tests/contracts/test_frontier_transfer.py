@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
+from math import ceil
 from pathlib import Path
 
 import pytest
 
-from newsbot.frontier.base import ASIDE, Frontier
+from newsbot.frontier.base import ASIDE, FETCH_STEP, Frontier
 from newsbot.frontier.sqlite import SqliteFrontier
 from newsbot.frontier.transfer import EntryCopy
 from newsbot.items import Kind
@@ -65,7 +66,11 @@ def copies_of(frontier: WholeFrontier) -> dict[bytes, EntryCopy]:
 def states(frontier: WholeFrontier) -> dict[str, tuple[str, int | None, float | None]]:
     known = frontier.known([key_of(name) for name in NAMES])
     return {
-        name: (one.state, None if one.last_fetched is None else int(one.last_fetched), one.next_due)
+        name: (
+            one.state,
+            None if one.last_fetched is None else ceil(one.last_fetched / FETCH_STEP),
+            one.next_due,
+        )
         for name in NAMES
         if (one := known.get(key_of(name))) is not None
     }

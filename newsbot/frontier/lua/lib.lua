@@ -25,8 +25,9 @@
 --
 -- Known URLs are those that are done and not due again, but for those that were marked as done while they
 -- waited (they may be marked again, with a time, and then have their priority). Of them is kept: what tells a fingerprint from the
--- others of its bucket -> the second of the last fetch (empty: never fetched), in hashes small enough to be
--- stored as listpacks. The number of these buckets grows by linear hashing (Litwin 1980): at level b,
+-- others of its bucket -> the minute of the last fetch (empty: never fetched), in hashes small enough to be
+-- stored as listpacks. Minutes count from 2034: from 2018 to 2049 they fit the 24 bits for which a listpack
+-- takes a byte less than for seconds. Numbers above LATEST are seconds, as an earlier version wrote them. The number of these buckets grows by linear hashing (Litwin 1980): at level b,
 -- bucket i holds the fingerprints whose first b bits are i; those with i < split have been split in two, of
 -- level b + 1. Of a fingerprint 60 bits count: b tell the bucket, 60 - b are the field. So an unknown URL
 -- looks known with a probability of (known URLs) / 2^60: below 1 in 10^9 up to 1.15 * 10^9 of them.
@@ -35,6 +36,7 @@
 
 local MAX_LOST = 3
 local NEVER = -1
+local MIDDLE, LATEST = 2019686400, 2 ^ 27
 local FIRST_LEVEL = 8 -- so that the rest of a fingerprint fits a number of Lua
 
 local function horizon_of(text) -- never so far that it reaches what is never due
@@ -320,12 +322,16 @@ end
 
 local function last_fetch(fingerprint, place) -- nil: not known; NEVER: known without a fetch
   local text = redis.call('HGET', located(fingerprint, place))
-  return text and (tonumber(text) or NEVER)
+  local minute = tonumber(text or '')
+  if not minute then
+    return text and NEVER or nil
+  end
+  return minute > LATEST and minute or MIDDLE + 60 * minute
 end
 
 local function keep_known(fingerprint, place, fetched) -- how many are known now
   local bucket, field = located(fingerprint, place)
-  local value = fetched == NEVER and '' or string.format('%d', math.floor(fetched))
+  local value = fetched == NEVER and '' or string.format('%d', math.ceil((fetched - MIDDLE) / 60))
   return redis.call('HINCRBY', KEYS[1], 'known', redis.call('HSET', bucket, field, value))
 end
 
