@@ -6,10 +6,9 @@ import logging
 import tempfile
 import time
 from collections import ChainMap, Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime, timedelta
-from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
@@ -23,6 +22,7 @@ from newsbot import backends
 from newsbot.archive import Archive, open_archive
 from newsbot.causes import is_no_source
 from newsbot.clock import Clock, system_clock, utc
+from newsbot.crawlscope import check_scope, domains_of
 from newsbot.dedup.index import KEEP, NearIndex
 from newsbot.errors import ArgumentError, DataError
 from newsbot.frontier.base import Frontier, LeanFrontier
@@ -282,7 +282,7 @@ class CrawlState:
     def selected_rules(self) -> list[Rule]:
         """The rules whose sources this crawl reads."""
         if self.arguments.sites:
-            asked = _domains(self.rules, self.arguments.sites)
+            asked = domains_of(self.rules, self.arguments.sites)
             return [rule for rule in self.rules if rule.domain in asked]
         return [] if self.arguments.named else list(self.rules)
 
@@ -374,29 +374,3 @@ def number_of(settings: BaseSettings, name: str) -> float:
     if not 0 <= budget < MAX_NUMBER:
         raise ArgumentError(f"{name}={given}: must be a number from 0 to {MAX_NUMBER}")
     return budget
-
-
-def check_scope(settings: BaseSettings, rules: RuleSet, arguments: Arguments) -> frozenset[str] | None:
-    """Return the domains that a crawl is limited to, or None for all.
-
-    Raises :class:`newsbot.errors.ArgumentError` if it names a site without a rule, or if there is none.
-    """
-    for site in arguments.sites:
-        if rules.get(site) is None:
-            near = get_close_matches(site, [rule.domain for rule in rules], n=1)
-            hint = f"did you mean '{near[0]}'? Else " if near else ""
-            raise ArgumentError(
-                f"sites={site}: no rule for it in {backends.rules_folder(settings)}; {hint}add {site}.yaml "
-                f"there with the line 'domain: {site}', or crawl without a rule: url=https://{site}/"
-            )
-    if not arguments.sites and not arguments.named:
-        if not len(rules):
-            raise ArgumentError(f"there are no rules in {backends.rules_folder(settings)} (NEWSBOT_RULES)")
-        return None
-    asked = [rules.for_url(url).domain for url in (*arguments.urls, *arguments.feeds)]
-    return _domains(rules, arguments.sites) | frozenset(asked)
-
-
-def _domains(rules: RuleSet, sites: Iterable[str]) -> frozenset[str]:
-    """Return the domains of rules as the rules have them; people also write ``правда.рф``."""
-    return frozenset(rule.domain for site in sites if (rule := rules.get(site)) is not None)

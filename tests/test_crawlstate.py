@@ -9,7 +9,8 @@ import pytest
 from scrapy.settings import Settings
 
 from newsbot.clock import utc
-from newsbot.crawlstate import CrawlState, check_scope
+from newsbot.crawlscope import check_scope
+from newsbot.crawlstate import CrawlState
 from newsbot.dedup.minhash import signature
 from newsbot.errors import ArgumentError
 from newsbot.items import Kind

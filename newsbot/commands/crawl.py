@@ -16,7 +16,7 @@ from newsbot.alerts.watch import options_from
 from newsbot.archive import open_archive
 from newsbot.clock import system_clock, utc
 from newsbot.contact import introduce
-from newsbot.crawlstate import check_scope
+from newsbot.crawlscope import check_scope
 from newsbot.errors import ArgumentError, UserError
 from newsbot.numbers import check_numbers
 
