@@ -12,7 +12,9 @@ from newsbot import sqlitefile
 from newsbot.dedup.sqlite import SqliteIndex
 from newsbot.errors import DataError, DataFull, DataUnavailable, SchemaError
 from newsbot.sqlitefile import open_database
+from newsbot.storage.base import ArticleFilter
 from newsbot.storage.sqlite import SqliteStorage
+from newsbot.storage.sqlite.articles import conditions
 from tests.contracts.storage_samples import make_article, make_page
 
 
@@ -135,3 +137,12 @@ def test_a_damaged_file_is_said(path: Path) -> None:
 def _read_all(path: Path) -> None:
     with closing(SqliteStorage(path)) as storage:
         list(storage.iter_articles())
+
+
+def test_articles_of_a_site_in_a_language_are_found_without_reading_those_of_others(path: Path) -> None:
+    with closing(SqliteStorage(path)):
+        tests, values = conditions(ArticleFilter(source="a.org", language="ru"))
+        query = f"SELECT a.id FROM article a WHERE {' AND '.join(tests)} ORDER BY a.moment DESC, a.id DESC"
+        with closing(sqlite3.connect(path)) as database:
+            plan = " ".join(row[3] for row in database.execute(f"EXPLAIN QUERY PLAN {query} LIMIT 9", values))
+    assert "COVERING INDEX article_by_source_moment (source=?)" in plan

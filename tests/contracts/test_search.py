@@ -93,6 +93,16 @@ def test_filters_of_the_caller_narrow_what_the_query_says(library: Storage) -> N
     assert paths(library, "мост", where=late) == ["river"]
 
 
+def test_filters_without_words_give_the_newest_of_what_is_right(library: Storage) -> None:
+    library.store(make_article("late", "Последнее.", source="run.org", language="en", hours=40))
+    assert paths(library, "", where=ArticleFilter(source="run.org", language="en")) == ["late", "run"]
+    assert paths(library, "", where=ArticleFilter(source="run.org", language="ru")) == ["undated"]
+    assert paths(library, "", where=ArticleFilter(source="run.org"), limit=2) == ["late", "run"]
+    assert paths(library, "", where=ArticleFilter(language="ru"), limit=2) == ["river", "bridge"]
+    early = ArticleFilter(source="run.org", language="en", until=NOON + timedelta(hours=35))
+    assert paths(library, "", where=early) == ["run"]
+
+
 def test_order_by_time_and_by_rank(library: Storage) -> None:
     assert paths(library, "мост", by_time=True) == ["river", "bridge", "undated"]
     assert paths(library, "мост")[0] == "river"  # it is in the title

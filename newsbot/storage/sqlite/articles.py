@@ -24,12 +24,15 @@ _AT_ONCE = 100
 
 
 def conditions(where: ArticleFilter | None) -> tuple[list[str], list[str]]:
-    """Return the SQL conditions of a filter, the table being called ``a``, and their values."""
+    """Return the SQL conditions of a filter, the table being called ``a``, and their values.
+
+    A site has fewer articles than a language: SQLite, which does not know, is told by the plus.
+    """
     if where is None:
         return [], []
     asked = (
         ("a.source = ?", where.source),
-        ("a.language = ?", where.language),
+        ("a.language = ?" if where.source is None else "+a.language = ?", where.language),
         (IN_STORY, where.story),
         ("a.moment >= ?", stamp(where.since)),
         ("a.moment < ?", stamp(where.until)),

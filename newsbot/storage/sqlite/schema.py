@@ -237,5 +237,10 @@ MIGRATIONS = (
     CREATE INDEX article_alias_of ON article_alias (article);
     CREATE INDEX article_by_original ON article (duplicate_of) WHERE duplicate_of IS NOT NULL;
     """,
+    """
+    -- The newest articles of a site in one language, without reading those in others.
+    DROP INDEX article_by_source_moment;
+    CREATE INDEX article_by_source_moment ON article (source, moment, language);
+    """,
 )
 """``MIGRATIONS[n]`` leads from version n to n + 1. Never change one that was released: add the next."""

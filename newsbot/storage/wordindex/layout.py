@@ -150,30 +150,33 @@ class Bucket:
     def __init__(self, body: bytes, places: bytes | None = None) -> None:
         terms, names = _HEAD.unpack_from(body)
         start = _HEAD.size + names
-        self.names = body[_HEAD.size : start].split(b"\n") if terms else []
+        self._names = b"\n%b\n" % body[_HEAD.size : start]
         self.having = np.frombuffer(body, "<u4", terms, start)
         self.large = np.frombuffer(body, "<u4", terms, start + 4 * terms)
         self._body, self._start = body, start + 8 * terms
-        self._inline = np.where(self.large == 0, self.having, 0).astype(np.int64)
         self._places = places
         if places is not None:
             self.placed = np.frombuffer(places, "<u4", terms)
             self.large_places = np.frombuffer(places, "<u4", terms, 4 * terms)
 
+    def names(self) -> list[bytes]:
+        """Return all its terms."""
+        return self._names[1:-1].split(b"\n") if len(self.having) else []
+
     def find(self, term: bytes) -> int | None:
-        """Return the place of a term among ``names``."""
-        try:
-            return self.names.index(term)
-        except ValueError:
+        """Return the place of a term among all."""
+        if b"\n" in term:  # no term has that, and it would find two of them
             return None
+        at = self._names.find(b"\n%b\n" % term)
+        return None if at < 0 else self._names.count(b"\n", 0, at)
 
     def docs(self, number: int, large: Mapping[int, bytes]) -> tuple[Ints, Ints]:
         """Return the articles and weights of a term; ``large`` has blocks by their place."""
         having = int(self.having[number])
         if place := int(self.large[number]):
             return _pair(large[place], having, "<u2", "u1")
-        before = int(self._inline[:number].sum())
-        weights = self._start + 2 * int(self._inline.sum()) + before
+        before = int(self.having[:number][self.large[:number] == 0].sum())
+        weights = self._start + (len(self._body) - self._start) // 3 * 2 + before
         return (
             np.frombuffer(self._body, "<u2", having, self._start + 2 * before),
             np.frombuffer(self._body, "u1", having, weights),
@@ -218,7 +221,7 @@ class Bucket:
             doc[own], weight[own] = self.docs(number, large)
             count[own], position[own_places] = self.positions(number, large)
         terms = np.repeat(np.arange(len(having), dtype=np.int32), having)
-        return Postings(self.names, terms, doc, weight, count, position)
+        return Postings(self.names(), terms, doc, weight, count, position)
 
 
 def _pair(body: bytes, count: int, first: str, second: str) -> tuple[Ints, Ints]:

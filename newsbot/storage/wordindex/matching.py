@@ -6,7 +6,7 @@ constants; a word of the title counts as four.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,9 +16,12 @@ from newsbot.storage.wordindex.entry import UNDATED
 from newsbot.storage.wordindex.postings import (
     AUTHOR,
     LANGUAGE,
+    MAX_POSITION,
+    ONLY_TITLE,
     SITE,
     TEXT_BEGINS,
     Ints,
+    gathered,
     in_text,
     in_title,
 )
@@ -28,7 +31,8 @@ TITLE_WEIGHT = 4.0
 K1, B = 1.2, 0.75
 _WEIGHTS = np.arange(256, dtype=np.uint8)
 _OFTEN = (TITLE_WEIGHT * in_title(_WEIGHTS) + in_text(_WEIGHTS)).astype(np.float32)
-_OFTEN_IN_TITLE = (TITLE_WEIGHT * in_title(_WEIGHTS)).astype(np.float32)
+_FEW = 8
+"""Of so many times fewer values each is looked for among the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,32 +87,49 @@ def names_of(term: Term, phrase: tuple[str, ...]) -> list[bytes]:
 
 def matches(view: View, asked: Asked) -> Matches:
     """Return the articles of a view that match."""
+    mask = _permitted(view, asked)
+    query = asked.query
+    weights = [_weights(view, term) for term in query.wanted]
+    for ways in weights:
+        mask &= np.logical_or.reduce([way != 0 for way in ways])
+    often: list[Ints] = []
+    for term, ways in zip(query.wanted, weights, strict=True):
+        if len(term.words) == 1:
+            often += ways
+        elif mask.any():  # phrases are the dearest: only where all the rest is right
+            runs = [_often(view, term, phrase, mask) for phrase in term.phrases()]
+            mask &= np.logical_or.reduce([way != 0 for way in runs])
+            often += runs
+    for term in query.unwanted:
+        for phrase in term.phrases():
+            long = len(phrase) > 1
+            mask &= (_often(view, term, phrase, mask) if long else _weight(view, term, phrase)) == 0
+    docs = np.flatnonzero(mask)
+    return Matches(docs, [_OFTEN.take(one[docs]) if one.dtype == np.uint8 else one[docs] for one in often])
+
+
+def _permitted(view: View, asked: Asked) -> Ints:
+    """The articles whose date, site and language are right."""
     mask = np.ones(view.docs, bool)
     _keep_dates(mask, view, asked)
     for mark, wanted in ((SITE, asked.sources), (LANGUAGE, asked.languages)):
         if wanted is not None:
             mask &= _any(view, _marks(mark, wanted))
-    query = asked.query
-    for mark, unwanted in ((SITE, query.not_sites), (LANGUAGE, query.not_languages)):
+    for mark, unwanted in ((SITE, asked.query.not_sites), (LANGUAGE, asked.query.not_languages)):
         if unwanted:
             mask &= ~_any(view, _marks(mark, unwanted))
-    for term in query.wanted:
-        mask &= _likely(view, term)
-    often: list[Ints] = []
-    for term in query.wanted:  # phrases are the dearest: only where all the rest is right
-        parts = [_often(view, term, phrase, mask) for phrase in term.phrases()] if mask.any() else []
-        mask &= np.any(np.array(parts), axis=0) if parts else False
-        often += parts
-    for term in query.unwanted:
-        for phrase in term.phrases():
-            mask &= _often(view, term, phrase, mask) == 0
-    docs = np.flatnonzero(mask)
-    return Matches(docs, [part[docs] for part in often])
+    return mask
 
 
-def saturated(often: Ints, lengths: Ints, typical: float) -> Ints:
-    """Return BM25's share of one term without its rareness."""
-    return often * (K1 + 1) / (often + K1 * (1 - B + B * lengths / typical))
+def rareness_weighted(some: Matches, rareness: Sequence[float], lengths: Ints, typical: float) -> Ints:
+    """Return the rank of each article that matches: BM25. ``lengths``: words of all articles of the view."""
+    norm = lengths[some.docs].astype(np.float32)
+    norm *= np.float32(K1 * B / typical)
+    norm += np.float32(K1 * (1 - B))
+    scores = np.zeros(len(some.docs), np.float32)
+    for weight, often in zip(rareness, some.often, strict=True):
+        scores += often * np.float32(weight * (K1 + 1)) / (often + norm)
+    return scores
 
 
 def _keep_dates(mask: Ints, view: View, asked: Asked) -> None:
@@ -129,25 +150,25 @@ def _any(view: View, terms: Iterable[bytes]) -> Ints:
     return mask
 
 
-def _likely(view: View, term: Term) -> Ints:
-    """Articles that have the words of a term, wherever."""
-    mask = np.zeros(view.docs, bool)
-    for phrase in term.phrases():
-        some = np.ones(view.docs, bool)
-        for name in names_of(term, phrase):
-            some &= _any(view, [name])
-        mask |= some
-    return mask
+def _weights(view: View, term: Term) -> list[Ints]:
+    """Of each way to write a term its weight in each article; of phrases whether all the words are there."""
+    return [_weight(view, term, phrase) for phrase in term.phrases()]
+
+
+def _weight(view: View, term: Term, phrase: tuple[str, ...]) -> Ints:
+    names = names_of(term, phrase)
+    if len(names) > 1:
+        everywhere: Ints = np.logical_and.reduce([_any(view, [name]) for name in names])
+        return everywhere
+    docs, weights = view.postings(names[0])
+    found = np.zeros(view.docs, np.uint8)
+    found[docs] = weights & ONLY_TITLE if term.field == "title" else weights
+    return found
 
 
 def _often(view: View, term: Term, phrase: tuple[str, ...], mask: Ints) -> Ints:
-    names = names_of(term, phrase)
-    found = np.zeros(view.docs, np.float32)
-    if len(names) == 1:
-        docs, weights = view.postings(names[0])
-        found[docs] = (_OFTEN_IN_TITLE if term.field == "title" else _OFTEN)[weights]
-        return found
-    runs = _runs(view, names, mask)
+    """How often each article has a phrase, titles counting more."""
+    runs = _runs(view, names_of(term, phrase), mask)
     titles = (runs & 0xFFFF) < TEXT_BEGINS if term.field != "author" else np.zeros(len(runs), bool)
     weights = np.where(titles, TITLE_WEIGHT, 0.0 if term.field == "title" else 1.0)
     return np.bincount(runs >> 16, weights, view.docs).astype(np.float32)
@@ -155,23 +176,49 @@ def _often(view: View, term: Term, phrase: tuple[str, ...], mask: Ints) -> Ints:
 
 def _runs(view: View, names: list[bytes], mask: Ints) -> Ints:
     """Where a phrase begins: articles and positions in one number, sorted."""
-    found: Ints | None = None
-    offsets = sorted(range(len(names)), key=lambda place: view.having(names[place]))
-    for offset in offsets:
-        docs, _ = view.postings(names[offset])
-        counts, positions = view.positions(names[offset])
-        keep = np.repeat(mask[docs], counts) & (positions >= offset)
-        begins = np.repeat(docs.astype(np.uint32) << 16, counts)[keep] + positions[keep] - offset
-        if found is None:
-            found = begins
-        else:
-            places = np.searchsorted(begins, found)
-            inside = places < len(begins)
-            found = found[inside][begins[places[inside]] == found[inside]]
-        if not len(found):
-            break
-    assert found is not None
+    first, *others = sorted(range(len(names)), key=lambda place: view.having(names[place]))
+    found = _placed(view, names[first], mask)
+    found = found[found & MAX_POSITION >= first] - np.uint32(first)
+    for offset in others:
+        found = found[found & MAX_POSITION <= MAX_POSITION - offset]
+        if len(found) < view.docs // _FEW:
+            mask = np.zeros(view.docs, bool)
+            mask[found >> 16] = True
+        found = _common(found + np.uint32(offset), _placed(view, names[offset], mask)) - np.uint32(offset)
     return found.astype(np.int64)
+
+
+def _placed(view: View, name: bytes, mask: Ints) -> Ints:
+    """Where a term stands in the articles of a mask: articles and positions in one number, sorted."""
+    docs, _ = view.postings(name)
+    counts, positions = view.positions(name)
+    chosen = np.flatnonzero(mask[docs])
+    if len(chosen) < len(docs):
+        positions = gathered(positions, counts, chosen)
+        docs, counts = docs[chosen], counts[chosen]
+    if not len(docs):
+        return np.empty(0, np.uint32)
+    ends = np.cumsum(counts, dtype=np.int64)
+    steps = np.zeros(int(ends[-1]), np.uint32)
+    steps[0] = docs[0]
+    steps[ends[:-1]] = np.diff(
+        docs
+    )  # summed: each article as often as it has the term, sooner than np.repeat
+    found: Ints = (np.cumsum(steps, dtype=np.uint32) << np.uint32(16)) + positions
+    return found
+
+
+def _common(some: Ints, others: Ints) -> Ints:
+    """Return what is in both; each is sorted and has nothing twice."""
+    if len(some) * _FEW < len(others):
+        places = np.searchsorted(others, some)
+        inside = places < len(others)
+        found: Ints = some[inside][others[places[inside]] == some[inside]]
+        return found
+    both = np.concatenate([some, others])
+    both.sort()
+    twice: Ints = both[:-1][both[1:] == both[:-1]]
+    return twice
 
 
 def _marks(before: str, values: Iterable[str]) -> list[bytes]:

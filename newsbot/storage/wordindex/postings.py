@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
@@ -25,10 +26,13 @@ MAX_POSITION = 0xFFFF
 MAX_COUNT = 255
 """Places of a word in one article that are kept."""
 _TITLE_SHIFT, _MAX_IN_TITLE, _MAX_IN_TEXT = 5, 7, 31
+ONLY_TITLE = _MAX_IN_TITLE << _TITLE_SHIFT
+"""The bits of a weight that tell of the title."""
 _AUTHORS_APART = 8
 
 Ints = npt.NDArray[Any]
-SITE, LANGUAGE, AUTHOR = "\x01s", "\x01l", "\x01a"
+_SIGN = "\x01"
+SITE, LANGUAGE, AUTHOR = f"{_SIGN}s", f"{_SIGN}l", f"{_SIGN}a"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +67,11 @@ def postings_of(entries: Sequence[Entry], only: frozenset[str] | None = None) ->
     numbers: defaultdict[str, int] = defaultdict(count().__next__)
     term: list[int] = []
     place: list[Ints] = []
+    plain = [word for word in only or () if word[0] != _SIGN]
     for doc, entry in enumerate(entries):
-        words, positions = _placed(entry)
-        if only is not None:
-            chosen = [number for number, word in enumerate(words) if word in only]
-            words, positions = [words[number] for number in chosen], positions[chosen]
+        words, positions = _placed(entry) if only is None else _sought(entry, only, plain)
+        if not words:
+            continue
         term += map(numbers.__getitem__, words)
         place.append(positions | doc << 16)
     names = [name.encode() for name in numbers]
@@ -82,18 +86,52 @@ def postings_of(entries: Sequence[Entry], only: frozenset[str] | None = None) ->
 def _placed(entry: Entry) -> tuple[list[str], Ints]:
     """All terms of an article as they stand, and where."""
     title, text = entry.title.split()[:MAX_TITLE], entry.text.split()
+    words, positions = _marked(entry)
+    in_text = np.minimum(np.arange(TEXT_BEGINS, TEXT_BEGINS + len(text)), MAX_POSITION)
+    places = np.concatenate([np.array(positions, np.int64), np.arange(len(title)), in_text])
+    return [*words, *title, *text], places
+
+
+def _sought(entry: Entry, only: frozenset[str], plain: Sequence[str]) -> tuple[list[str], Ints]:
+    """The same of ``only`` some terms, of which ``plain`` are words of titles and texts.
+
+    Most articles have none of them: their words are not told apart.
+    """
+    marked, places = _marked(entry)
+    chosen = [number for number, word in enumerate(marked) if word in only]
+    words, positions = [marked[number] for number in chosen], [places[number] for number in chosen]
+    for field, begins, most in ((entry.title, 0, MAX_TITLE), (entry.text, TEXT_BEGINS, None)):
+        likely = [word for word in plain if word in field]
+        split = field.split()[:most] if likely else []
+        for word in likely:
+            found = _all_places(split, word)
+            words += [word] * len(found)
+            positions += [min(begins + place, MAX_POSITION) for place in found]
+    return words, np.array(positions, np.int64)
+
+
+def _all_places(words: list[str], word: str) -> list[int]:
+    found: list[int] = []
+    with suppress(ValueError):
+        place = -1
+        while True:
+            place = words.index(word, place + 1)
+            found.append(place)
+    return found
+
+
+def _marked(entry: Entry) -> tuple[list[str], list[int]]:
+    """The marks of an article and the words of its authors, and where these stand."""
     words = [SITE + entry.source, *([LANGUAGE + entry.language] if entry.language else [])]
     positions = [0] * len(words)
     position = 0
-    for author in entry.authors.split(","):
+    for author in entry.authors.split(",") if entry.authors else ():
         for word in author.split():
             words.append(AUTHOR + word)
             positions.append(min(position, MAX_POSITION))
             position += 1
         position += _AUTHORS_APART
-    in_text = np.minimum(np.arange(TEXT_BEGINS, TEXT_BEGINS + len(text)), MAX_POSITION)
-    places = np.concatenate([np.array(positions, np.int64), np.arange(len(title)), in_text])
-    return [*words, *title, *text], places
+    return words, positions
 
 
 def _firsts(values: Ints) -> Ints:

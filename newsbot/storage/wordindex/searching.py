@@ -17,7 +17,7 @@ from newsbot.storage.base import ArticleFilter
 from newsbot.storage.query import Query
 from newsbot.storage.wordindex.blocks import BlockCache, BlockStore
 from newsbot.storage.wordindex.entry import Entry, micros
-from newsbot.storage.wordindex.matching import Asked, Matches, matches, names_of, saturated
+from newsbot.storage.wordindex.matching import Asked, Matches, matches, names_of, rareness_weighted
 from newsbot.storage.wordindex.postings import Ints
 from newsbot.storage.wordindex.views import FewView, SegmentView, View
 
@@ -180,47 +180,36 @@ def _newest(views: list[View], asked: Asked, top: int) -> list[_Hit]:
 
 
 def _best(views: list[View], asked: Asked, top: int) -> list[_Hit]:
-    found: list[tuple[int, View, Matches]] = []
-    most = MAX_RUNS if asked.placed() else MAX_RANKED
-    unread = MAX_PLACES
-    for number, view in enumerate(views):
-        some = _matching(view, asked)
-        unread -= _places(view, asked)
-        if len(some.docs):
-            found.append((number, view, some))
-            most -= len(some.docs)
-        if most <= 0 or unread <= 0:
-            break
     rareness = _rareness(views, asked)
     typical = sum(view.words for view in views) / max(1, sum(view.docs for view in views)) or 1.0
     hits: list[_Hit] = []
-    for number, view, some in found:
-        scores = _scores(view, some, rareness, typical)
-        places = (
-            np.argsort(-scores, kind="stable")[: top + 1]
-            if len(scores) <= 4 * top
-            else _largest(scores, top + 1)
-        )
+    most = MAX_RUNS if asked.placed() else MAX_RANKED
+    unread = MAX_PLACES
+    for number, view in enumerate(views):
+        if most <= 0 or unread <= 0:
+            break
+        some = _matching(view, asked)
+        unread -= _places(view, asked)
+        if not len(some.docs):
+            continue
+        most -= len(some.docs)
+        scores = rareness_weighted(some, rareness, view.lengths(), typical)
+        bound = hits[top][0] if len(hits) > top else -1.0
+        places = _largest(scores, top + 1, bound)
         hits += [(float(scores[place]), number, int(some.docs[place])) for place in places]
-    hits.sort(key=lambda hit: -hit[0])
-    return hits[: top + 1]
+        hits.sort(key=lambda hit: -hit[0])
+        del hits[top + 1 :]
+    return hits
 
 
-def _largest(scores: Ints, top: int) -> Ints:
-    """Places of the largest, of equal ones the first."""
-    bound = np.partition(scores, len(scores) - top)[len(scores) - top]
-    above = np.flatnonzero(scores > bound)
-    equal = np.flatnonzero(scores == bound)[: top - len(above)]
-    places = np.concatenate([above, equal])
-    return places[np.argsort(-scores[places], kind="stable")]
-
-
-def _scores(view: View, some: Matches, rareness: list[float], typical: float) -> Ints:
-    lengths = view.lengths()[some.docs].astype(np.float32)
-    scores = np.zeros(len(some.docs), np.float32)
-    for weight, often in zip(rareness, some.often, strict=True):
-        scores += np.float32(weight) * saturated(often, lengths, typical)
-    return scores
+def _largest(scores: Ints, top: int, bound: float) -> Ints:
+    """Places of the largest above a bound, of equal ones the first."""
+    above = np.flatnonzero(scores > np.float32(bound))
+    if len(above) > top:
+        least = np.partition(scores[above], len(above) - top)[len(above) - top]
+        more = above[scores[above] > least]
+        above = np.concatenate([more, above[scores[above] == least][: top - len(more)]])
+    return above[np.argsort(-scores[above], kind="stable")]
 
 
 def _rareness(views: list[View], asked: Asked) -> list[float]:
