@@ -135,9 +135,15 @@ def test_a_weak_island_far_from_the_article_is_none_of_it() -> None:
     assert without_weak_islands(strong, lengths, nothing).tolist() == strong.tolist()
 
 
+def trafilatura_gives(monkeypatch: pytest.MonkeyPatch, found: list[Block]) -> None:
+    """At once and with care."""
+    monkeypatch.setattr(body, "_quick", lambda *_: found)
+    monkeypatch.setattr(body, "_trafilatura", lambda *_, **__: found)
+
+
 def test_a_lead_that_the_extractor_leaves_out_is_put_back(monkeypatch: pytest.MonkeyPatch) -> None:
     """All but the first paragraph by trafilatura; the trees know that it belongs to them."""
-    monkeypatch.setattr(body, "_trafilatura", lambda *_, **__: blocks(*PROSE[1:]))
+    trafilatura_gives(monkeypatch, blocks(*PROSE[1:]))
     monkeypatch.setattr(body, "SAME", 0.5)
     found, method = body.generic_body(parse_html(page(body=f"<article>{TEXT}</article>")), NOTHING)
     assert method == "trafilatura"
@@ -162,7 +168,7 @@ def test_an_empty_page_has_no_pieces() -> None:
 def test_the_vote_goes_to_the_text_with_most_in_common(monkeypatch: pytest.MonkeyPatch) -> None:
     """Trafilatura is made to err; the two others agree."""
     wrong = blocks(*(f"Teaser number {n} leads to another story of the day." for n in range(6)))
-    monkeypatch.setattr(body, "_trafilatura", lambda *_, **__: wrong)
+    trafilatura_gives(monkeypatch, wrong)
     found, method = body.generic_body(parse_html(saved("news_jsonld.html")), NOTHING)
     assert method in ("learned", "readability")
     assert not any("Teaser number" in block.text for block in found)
@@ -170,7 +176,7 @@ def test_the_vote_goes_to_the_text_with_most_in_common(monkeypatch: pytest.Monke
 
 def test_a_winner_under_half_the_length_of_the_first_text_loses(monkeypatch: pytest.MonkeyPatch) -> None:
     long = blocks(*(f"A long list of names, number {n}, that nobody else has found." for n in range(200)))
-    monkeypatch.setattr(body, "_trafilatura", lambda *_, **__: long)
+    trafilatura_gives(monkeypatch, long)
     monkeypatch.setattr(body, "densest", lambda *_: long)
     found, method = body.generic_body(parse_html(page()), NOTHING)
     assert method == "trafilatura"

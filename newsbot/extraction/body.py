@@ -22,6 +22,7 @@ from newsbot.extraction.blocks import Block, join, render
 from newsbot.extraction.clues import Known
 from newsbot.extraction.density import densest
 from newsbot.extraction.learned import Judged, judge, word_pairs
+from newsbot.extraction.mainpart import main_part
 from newsbot.extraction.readable import readable
 from newsbot.extraction.tidy import pointers, tidy
 
@@ -76,12 +77,13 @@ def generic_body(
     size = _number(_COUNT, lean)
     if size > MAX_ELEMENTS:
         return clean(densest(lean)), "density"
-    quick = _quick(lean)
+    quick = _quick(lean)  # it uses the copy up: most pages need no other
     judged = judge(whole, known, join(quick))
     quick, learned = clean(quick), clean(judged.blocks())
     if quick and (_share_lines(quick, learned) >= SAME or agreement(quick, learned) >= SAME):
         kept = judged.without_foreign(quick, FOREIGN) or quick
         return clean(judged.with_missing(kept, MISSING)), "trafilatura"
+    lean = _without_useless(copy(whole))
     first, method = _first(lean)
     first = clean(first)
     if not learned or (first and agreement(first, learned) >= AGREED):
@@ -108,11 +110,16 @@ def _vote(
 
 def first_text(lean: HtmlElement) -> str:
     """Return the text that the learned trees are shown; ``lean`` is from :func:`lean_copy`."""
-    return join(_quick(lean))
+    return join(_quick(copy(lean)))
 
 
 def _quick(lean: HtmlElement) -> list[Block]:
-    blocks = _trafilatura(lean, fast=True)
+    """What trafilatura takes for the text at once; ``lean`` is used up."""
+    try:
+        found = main_part(lean)
+    except Exception:  # noqa: BLE001 - a fault of the library must not lose the page: others read it
+        return []
+    blocks = render([found]) if found is not None else []
     return blocks if _length(blocks) >= _HARDLY_ANY else []  # a few words would mislead the trees
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Any
 
 from lxml import etree
 from lxml.html import HtmlElement
@@ -28,6 +29,7 @@ REGIONS = (
     "blockquote", "section", "hidden",
 )  # fmt: skip
 """Boxes that are remembered for all that lies in them."""
+_REGION_NAMES = frozenset(REGIONS)
 _STRONG = frozenset({"b", "strong", "em", "i"})
 _SENTENCES = frozenset(
     {"p", "li", "h1", "h2", "h3", "h4", "h5", "h6", "blockquote", "dd", "dt", "figcaption"}
@@ -93,7 +95,7 @@ class _Cutter:
     after_break: bool = False
 
     def run(self) -> list[Piece]:
-        self.boxes.append(Box("body", _words(self.root), None, frozenset(), "body", 0))
+        self.boxes.append(Box("body", _words(dict(self.root.items())), None, frozenset(), "body", 0))
         walker = etree.iterwalk(self.root, events=("start", "end"))
         for event, element in walker:
             name = element.tag
@@ -158,23 +160,19 @@ class _Cutter:
 
 
 def _box(element: etree._Element, name: str, parent: Box) -> Box:
-    words = _words(element)
-    new = set(_regions(element, name))
-    regions = parent.regions | new if new else parent.regions
+    attributes: Any = dict(element.items())
+    words = _words(attributes) if attributes else ()
+    regions = parent.regions
+    if name in _REGION_NAMES and name not in regions:
+        regions |= {name}
+    if "hidden" in attributes or ("style" in attributes and _HIDDEN.search(attributes["style"][:500])):
+        regions |= {"hidden"}
     kind = f"{parent.kind[-80:]}/{name}.{'.'.join(words[:4])}"
     return Box(name, words, parent, regions, kind, parent.depth + 1)
 
 
-def _regions(element: etree._Element, name: str) -> Iterator[str]:
-    if name in REGIONS:
-        yield name
-    style = element.get("style")
-    if element.get("hidden") is not None or (style and _HIDDEN.search(style[:500])):
-        yield "hidden"
-
-
-def _words(element: etree._Element) -> tuple[str, ...]:
-    said = " ".join(filter(None, map(element.get, _NAMES)))
+def _words(attributes: Mapping[Any, Any]) -> tuple[str, ...]:
+    said = " ".join([attributes[name] for name in _NAMES if attributes.get(name)])
     return _split(said[:300]) if said else ()
 
 

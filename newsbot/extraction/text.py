@@ -77,8 +77,8 @@ def find_body(page: Page, selected: Selected, memory: SiteMemory | None = None) 
     def clean(found: list[Block]) -> list[Block]:
         return tidy(found) if memory is None else memory.own(page.url, tidy(found))
 
-    blocks, method = generic_body(page.tree, known_of(page), selected.removed, clean)
     stated = _stated(page)
+    blocks, method = generic_body(page.tree, _known(page, stated), selected.removed, clean)
     if stated and _is_better(stated, blocks):
         return Body(tuple(stated), JSON_LD)
     if sum(len(block.text) for block in blocks if block.kind != "heading") < _HARDLY_ANY:
@@ -102,9 +102,13 @@ def _teaser(page: Page) -> str:
 
 def known_of(page: Page) -> Known:
     """Return what the head and the headings say of the article."""
+    return _known(page, _stated(page))
+
+
+def _known(page: Page, stated: list[Block]) -> Known:
     titles = (page.meta("og:title"), page.title_tag, *page.headings)
     keys = frozenset(filter(None, map(key, titles)))
-    return Known(keys, page.meta("og:description", "description"), join(_stated(page)))
+    return Known(keys, page.meta("og:description", "description"), join(stated))
 
 
 def _stated(page: Page) -> list[Block]:

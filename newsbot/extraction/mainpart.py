@@ -1,0 +1,65 @@
+"""Trafilatura's main extractor alone, set to precision: the first and cheap reading of a page.
+
+:func:`trafilatura.bare_extraction` with ``fast`` does the same and keeps copies of the page for later stages
+that precision never reaches. The searches are answered from memory (:mod:`localsearch`), in a copy of the
+module that nobody else sees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from importlib.util import find_spec, module_from_spec
+from typing import Any
+
+from lxml import etree
+from lxml.html import HtmlElement
+from trafilatura import htmlprocessing, xpaths
+from trafilatura.settings import Extractor
+
+from newsbot.extraction.localsearch import Search, quicker
+
+_OPTIONS = Extractor(output_format="python", fast=True, precision=True, comments=False)
+
+
+def main_part(tree: HtmlElement) -> etree._Element | None:
+    """Return the main part of a page in trafilatura's names of elements, None if it is no text.
+
+    ``tree`` is used up.
+    """
+    for search in (*_searches("RAW_TREE_PRUNE_XPATH"), *_searches("REMOVE_COMMENTS_AND_LISTS_XPATH")):
+        _prune(tree, [search])
+    tree = htmlprocessing.convert_tags(htmlprocessing.tree_cleaning(tree, _OPTIONS), _OPTIONS)
+    _prune(tree, _searches("REMOVE_COMMENTS_XPATH"))
+    body, text = _own_extractor().extract_content(tree, _OPTIONS)
+    return body if len(text) >= _OPTIONS.min_output_size else None
+
+
+@cache
+def _searches(name: str) -> list[Search]:
+    return [_quicker(search) for search in getattr(xpaths, name)]
+
+
+@cache
+def _quicker(search: etree.XPath) -> Search:
+    return quicker(search)
+
+
+def _prune(
+    tree: HtmlElement, searches: Sequence[etree.XPath | Search], with_backup: bool = False
+) -> HtmlElement:
+    quick: Any = [_quicker(search) if isinstance(search, etree.XPath) else search for search in searches]
+    return htmlprocessing.prune_unwanted_nodes(tree, quick, with_backup)
+
+
+@cache
+def _own_extractor() -> Any:
+    """A copy of the module of trafilatura's main extractor that searches by :func:`quicker`."""
+    spec = find_spec("trafilatura.main_extractor")
+    if spec is None or spec.loader is None:
+        raise ImportError("trafilatura has no main_extractor: another version is needed")
+    module: Any = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    module.BODY_XPATH = _searches("BODY_XPATH")
+    module.prune_unwanted_nodes = _prune
+    return module
