@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 import pytest
 import trafilatura
 
+from newsbot.extraction import body
 from newsbot.items import Where
 from tests.extraction_pages import PROSE, TEXT, from_feed, json_ld, layout, page, read, rule
 
@@ -118,6 +119,7 @@ def test_a_rule_that_gives_the_text_runs_no_generic_extractor(monkeypatch: pytes
         raise AssertionError("called")
 
     monkeypatch.setattr(trafilatura, "bare_extraction", never)
+    monkeypatch.setattr(body, "main_part", never)
     assert read(PAGE, rule=rule(layout(text=".story p"))).text.splitlines() == PROSE
 
 
@@ -126,6 +128,7 @@ def test_a_fault_of_the_generic_extractor_does_not_lose_the_page(monkeypatch: py
         raise IndexError("a fault")
 
     monkeypatch.setattr(trafilatura, "bare_extraction", fail)
+    monkeypatch.setattr(body, "main_part", fail)
     article = read(page())
     assert article.text.splitlines() == PROSE
     assert article.extraction["text"] == "density"
