@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -32,6 +32,7 @@ from newsbot.storage.mongo import MongoStorage
 from newsbot.storage.polls import Poll
 from newsbot.storage.results import Position, SearchResult
 from newsbot.storage.sqlite import SqliteStorage
+from newsbot.storage.transfer import PageCopy
 from tests.commandline import ROOT, Answer, Place
 from tests.contracts.storage_samples import make_article, make_page
 from tests.crawls import World
@@ -209,7 +210,7 @@ def test_killed_at_any_moment_it_goes_on(place: Place, uri: str, redis_server: R
         command, cwd=ROOT, env={**os.environ, **place.environment, "PYTHONPATH": path}, stderr=subprocess.PIPE
     )
     journal = place.data / "move.json"
-    while not journal.exists():
+    while not journal.exists() or not json.loads(journal.read_text())["done"]:
         assert process.poll() is None, process.communicate()
         time.sleep(0.001)
     process.send_signal(signal.SIGKILL)
@@ -226,6 +227,20 @@ def test_killed_at_any_moment_it_goes_on(place: Place, uri: str, redis_server: R
     assert third.code == 0
     assert "moved already" in third.err
     assert go(place, "--json", *place.servers).json["same"] is True
+
+
+def test_killed_before_its_first_note_it_goes_on(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    take_pages = MongoStorage.take_pages
+
+    def killed(storage: MongoStorage, pages: Sequence[PageCopy]) -> None:
+        take_pages(storage, pages)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as first:
+        first.setattr(MongoStorage, "take_pages", killed)
+        assert go(place, *place.servers).code != 0
+    again = go(place, *place.servers)
+    assert again.code == 0, again.err
 
 
 def test_a_sample_comes_home(place: Place, tmp_path: Path) -> None:

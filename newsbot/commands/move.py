@@ -115,6 +115,7 @@ def _move(call: Call, source: Side, target: Side, choice: Choice, journal: Journ
         )
     if journal.found and not holds:
         journal.forget()
+    journal.begin()
     with _progress(call, source.totals() if choice.everything else {}) as report:
         copy_all(source, target, choice, journal, report)
         compared = compare_all(source, target, choice, report)

@@ -28,6 +28,11 @@ class Journal:
         self._kept |= _new()
         self.found = False
 
+    def begin(self) -> None:
+        """Write the file, if there is none: what reaches the other side from now on is this move's."""
+        if not self.found:
+            self._write()
+
     def fixed(self, name: str, value: str) -> str:
         """Return what had this name when the move began; if it begins now, that is ``value``."""
         return str(self._kept["fixed"].setdefault(name, value))
