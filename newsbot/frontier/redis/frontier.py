@@ -1,7 +1,7 @@
 """The frontier in Redis, for any number of workers; see :mod:`newsbot.frontier.base` for what it promises.
 
 Each change is one Lua script, which Redis runs as a whole or not at all. What is pending, leased, set
-aside or to be done again is kept whole. Of a URL that is done and never due again only the second of its
+aside or to be done again is kept whole. Of a URL that is done and never due again only the minute of its
 last fetch stays (15 bytes): :meth:`RedisFrontier.entry` gives None for it, its story is in the storage.
 
 The clock is the server's. ``horizon`` and the due times of entries come from the workers' clocks: these
