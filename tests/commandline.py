@@ -8,7 +8,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -27,6 +26,7 @@ from newsbot.dedup.exact import text_key
 from newsbot.frontier.sqlite import SqliteFrontier
 from newsbot.items import Article
 from newsbot.storage.sqlite import SqliteStorage
+from tests import warm
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -98,16 +98,8 @@ class Place:
 
     def program(self, *words: str) -> Answer:
         """Run ``scrapy WORDS`` as a program in the project's folder."""
-        path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
-        done = subprocess.run(
-            [sys.executable, "-m", "scrapy", *words],
-            cwd=ROOT,
-            env={**os.environ, **self.environment, "PYTHONPATH": path},
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
+        command = [sys.executable, "-m", "scrapy", *words]
+        done = warm.run(command, cwd=ROOT, env={**os.environ, **self.environment})
         assert "Traceback" not in done.stderr, done.stderr
         return Answer(done.returncode, done.stdout, done.stderr)
 

@@ -16,6 +16,7 @@ from newsbot.demo.loopback import LoopbackServer
 from newsbot.items import Article, PageRecord
 from newsbot.storage.sqlite import SqliteStorage
 from newsbot.urls import canonicalize, fingerprint
+from tests import warm
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -107,7 +108,7 @@ class World:
 
     def start(self, *arguments: str, **environment: str) -> subprocess.Popen[str]:
         """Start a crawl and return its process."""
-        return subprocess.Popen(
+        return warm.Popen(
             self.command(*arguments),
             cwd=ROOT,
             env=self.environment(**environment),

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from newsbot.items import Kind
+from tests import warm
 from tests.crawls import article_html, feed_xml
 
 XML = {"Content-Type": "application/rss+xml"}
@@ -256,7 +257,6 @@ def test_links_five_clicks_deep_are_reached_and_not_one_more(world, site):
 
 def test_continuous_mode_takes_urls_added_from_outside_and_stops_cleanly(world, site, news):
     import signal
-    import subprocess
     import sys
     import time
 
@@ -266,14 +266,8 @@ def test_continuous_mode_takes_urls_added_from_outside_and_stops_cleanly(world, 
     process = world.start("-a", "mode=continuous")
     try:
         _until(lambda: len(site.requests("/story/2?a=1&b=2")) == 1)
-        added = subprocess.run(
-            [sys.executable, "-m", "scrapy", "add", f"{HOST}/late"],
-            cwd=ROOT,
-            env=world.environment(),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        command = [sys.executable, "-m", "scrapy", "add", f"{HOST}/late"]
+        added = warm.run(command, cwd=ROOT, env=world.environment())
         assert added.returncode == 0, added.stderr
         _until(lambda: len(site.requests("/late")) == 1)
         time.sleep(0.2)

@@ -21,6 +21,7 @@ from newsbot.storage.checks import CheckedPage
 from newsbot.storage.mongo import MongoStorage
 from newsbot.tombstones import bury
 from newsbot.urls import canonicalize, fingerprint
+from tests import warm
 from tests.crawls import ROOT, Crawl, World, article_html, feed_xml
 from tests.mockserver import HTML, MockServer
 from tests.redisserver import RedisServer
@@ -65,9 +66,7 @@ class Monitors(World):
 
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
         command = [*super().command()[:-2], *words]
-        return subprocess.run(
-            command, cwd=ROOT, env=self.environment(), capture_output=True, text=True, check=False
-        )
+        return warm.run(command, cwd=ROOT, env=self.environment())
 
     def monitor(self, *options: str, **arguments: str) -> Crawl:
         given = [word for name, value in arguments.items() for word in ("-a", f"{name}={value}")]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing
@@ -16,6 +15,7 @@ from newsbot.frontier.base import ASIDE, Frontier
 from newsbot.frontier.redis import RedisFrontier
 from newsbot.frontier.sqlite import SqliteFrontier
 from newsbot.urls import fingerprint
+from tests import warm
 from tests.crawls import ROOT, World, article_html, feed_xml
 from tests.mockserver import MockServer
 from tests.poison import OPTION
@@ -69,15 +69,8 @@ def frontier_of(world: World, redis_url: str) -> closing[Frontier]:
 
 
 def scrapy(world: World, redis_url: str, *words: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", "scrapy", *words],
-        cwd=ROOT,
-        env=world.environment(REDIS_URL=redis_url),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    command = [sys.executable, "-m", "scrapy", *words]
+    done = warm.run(command, cwd=ROOT, env=world.environment(REDIS_URL=redis_url))
     assert done.returncode == 0, done.stderr
     return done.stdout + done.stderr
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from newsbot.storage.results import SearchResult
+from tests import warm
 from tests.crawls import ROOT, Crawl, World, article_html, feed_xml
 from tests.mockserver import MockServer
 
@@ -28,9 +29,7 @@ class Searches(World):
 
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
         command = [*super().command()[:-2], *words]
-        return subprocess.run(
-            command, cwd=ROOT, env=self.environment(), capture_output=True, text=True, check=False
-        )
+        return warm.run(command, cwd=ROOT, env=self.environment())
 
 
 @pytest.fixture

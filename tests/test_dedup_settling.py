@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import multiprocessing
 from collections.abc import Iterator
 from contextlib import closing
 from multiprocessing.synchronize import Barrier
@@ -25,6 +24,7 @@ from newsbot.pipelines.exact import ExactDuplicatePipeline
 from newsbot.pipelines.near import NearDuplicatePipeline
 from newsbot.pipelines.store import StorePipeline
 from newsbot.storage.sqlite import SqliteStorage
+from tests import warm
 from tests.builders import Desk, make_article, prose
 from tests.redisserver import redis_url
 
@@ -202,7 +202,7 @@ def _work_at_once(folder: Path, number: int, backends: dict[str, str], barrier: 
 @pytest.mark.parametrize("index", ["sqlite", "redis"])
 def test_processes_that_meet_like_texts_at_once_make_one_story(tmp_path: Path, index: str) -> None:
     backends = {"REDIS_URL": redis_url()} if index == "redis" else {}
-    context = multiprocessing.get_context("spawn")
+    context = warm.context()
     barrier = context.Barrier(WORKERS)
     Desk(tmp_path, None, backends).state.close()
     processes = [

@@ -29,6 +29,7 @@ from newsbot.demo.server import DemoServer, read_log
 from newsbot.items import Article, Kind
 from newsbot.rules import load_rules
 from newsbot.rules.match import classify
+from tests import warm
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
@@ -234,7 +235,7 @@ def test_every_page_that_is_well_answers_conditional_requests_with_304(tmp_path:
 @contextmanager
 def program(*arguments: str) -> Iterator[tuple[dict[str, Any], subprocess.Popen[str]]]:
     command = [sys.executable, "-m", "newsbot.demo.server", *arguments]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    process = warm.Popen[str](command, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
         yield json.loads(process.stdout.readline()), process
@@ -278,7 +279,7 @@ def test_a_taken_port_is_told_in_one_line(tmp_path: Path) -> None:
             "--port",
             str(server.port),
         ]
-        ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+        ended = warm.run(command)
     assert (ended.returncode, ended.stdout) == (1, "")
     assert ended.stderr.startswith(f"port {server.port}: ")
     assert ended.stderr.count("\n") == 1

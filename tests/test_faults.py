@@ -10,7 +10,8 @@ import time
 import pytest
 
 from newsbot.sqlitefile import open_database
-from tests.crawls import World, article_html, feed_xml
+from tests import warm
+from tests.crawls import ROOT, World, article_html, feed_xml
 
 XML = {"Content-Type": "application/rss+xml"}
 HOST = "http://news.test"
@@ -191,9 +192,7 @@ def test_words_that_a_crawl_does_not_take_are_one_line(world, word, says):
 
 def test_an_unknown_spider_is_one_line(world):
     world.rule("news.test")
-    process = subprocess.run(
-        [*world.command()[:-1], "newz"], env=world.environment(), capture_output=True, text=True, check=False
-    )
+    process = warm.run([*world.command()[:-1], "newz"], cwd=ROOT, env=world.environment())
     assert process.returncode == 2
     assert "did you mean 'news'" in process.stderr
     assert len(process.stderr.strip().splitlines()) == 1

@@ -33,6 +33,7 @@ from newsbot.storage.polls import Poll
 from newsbot.storage.results import Position, SearchResult
 from newsbot.storage.sqlite import SqliteStorage
 from newsbot.storage.transfer import PageCopy
+from tests import warm
 from tests.commandline import ROOT, Answer, Place
 from tests.contracts.storage_samples import make_article, make_page
 from tests.crawls import World
@@ -204,10 +205,9 @@ def test_there_and_home_again_nothing_has_changed(
 def test_killed_at_any_moment_it_goes_on(place: Place, uri: str, redis_server: RedisServer) -> None:
     with place.storage() as storage:
         storage.discover([make_page(f"many/{number}") for number in range(6000)])
-    path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
     command = [sys.executable, "-m", "scrapy", "move", *place.servers]
-    process = subprocess.Popen(
-        command, cwd=ROOT, env={**os.environ, **place.environment, "PYTHONPATH": path}, stderr=subprocess.PIPE
+    process = warm.Popen[bytes](
+        command, cwd=ROOT, env={**os.environ, **place.environment}, stderr=subprocess.PIPE
     )
     journal = place.data / "move.json"
     while not journal.exists() or not json.loads(journal.read_text())["done"]:
@@ -283,15 +283,8 @@ def test_a_crawl_begun_in_the_file_ends_on_the_servers(
         worker.send_signal(signal.SIGKILL if killed else signal.SIGTERM)
         worker.communicate()
         servers = {"REDIS_URL": redis_server.url, "MONGO_URI": uri}
-        moved = subprocess.run(
-            [sys.executable, "-m", "scrapy", "move", "--to-redis", "--to-mongo"],
-            cwd=ROOT,
-            env=world.environment(**servers),
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
+        command = [sys.executable, "-m", "scrapy", "move", "--to-redis", "--to-mongo"]
+        moved = warm.run(command, cwd=ROOT, env=world.environment(**servers))
         assert moved.returncode == 0, moved.stderr
         with world.storage() as storage:
             stored = {article.canonical_url for article in storage.iter_articles()}

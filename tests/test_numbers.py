@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pytest
 
 from newsbot.errors import ArgumentError
 from newsbot.numbers import BOUNDS, check_numbers
+from tests import warm
 from tests.crawls import ROOT, World
 
 
@@ -36,14 +36,7 @@ def test_a_command_says_so_in_one_line(tmp_path: Path, word: str) -> None:
     world = World(tmp_path, None)
     world.rule("news.test")
     words = {"crawl": ["crawl", "news"], "serve": ["serve", "--port", "0"]}[word]
-    done = subprocess.run(
-        [sys.executable, "-m", "scrapy", *words, "-s", "NEWSBOT_LEASE_SECONDS=0"],
-        cwd=ROOT,
-        env=world.environment(),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    command = [sys.executable, "-m", "scrapy", *words, "-s", "NEWSBOT_LEASE_SECONDS=0"]
+    done = warm.run(command, cwd=ROOT, env=world.environment())
     assert done.returncode == 2
     assert done.stderr == f"scrapy {word}: NEWSBOT_LEASE_SECONDS=0: must be a number, 1 to 86400\n"

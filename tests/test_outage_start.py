@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from newsbot.storage.sqlite import SqliteStorage
+from tests import warm
 from tests.crawls import ROOT, World
 from tests.redisserver import RedisServer, need_redis
 from tests.servers import free_port
@@ -40,15 +41,8 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
 
 def run(world: World, command: str, **environment: str) -> subprocess.CompletedProcess[str]:
     world.rule("news.test")
-    return subprocess.run(
-        [sys.executable, "-W", "error::ResourceWarning", "-m", "scrapy", *COMMANDS[command]],
-        cwd=ROOT,
-        env=world.environment(**environment),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    words = [sys.executable, "-W", "error::ResourceWarning", "-m", "scrapy", *COMMANDS[command]]
+    return warm.run(words, cwd=ROOT, env=world.environment(**environment))
 
 
 def check_one_line(ended: subprocess.CompletedProcess[str], words: str) -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from newsbot.push.signatures import notice_header
+from tests import warm
 from tests.crawls import ROOT, World, article_html, feed_xml
 from tests.mockserver import MockServer
 
@@ -24,20 +25,12 @@ BASE = "http://news.test"
 
 
 def scrapy(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "scrapy", *words],
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    return warm.run([sys.executable, "-m", "scrapy", *words], cwd=ROOT, env=environment)
 
 
 @contextmanager
 def serving(world: World, *words: str, **environment: str) -> Iterator[str]:
-    process = subprocess.Popen(
+    process = warm.Popen[str](
         [sys.executable, "-m", "scrapy", "serve", "--port", "0", *words],
         cwd=ROOT,
         env=world.environment(NEWSBOT_SENSOR_SECRET=SECRET, **environment),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
@@ -11,6 +10,7 @@ import pytest
 
 from newsbot.sitehealth import ENOUGH, NOTE_KIND, WINDOW, Pages, SiteHealth, alarms, pages_from
 from newsbot.storage.sqlite import SqliteStorage
+from tests import warm
 from tests.commandline import Place
 from tests.crawls import ROOT, World, article_html, feed_xml
 from tests.mockserver import MockServer
@@ -118,14 +118,8 @@ def test_a_site_whose_layout_broke_is_flagged_in_sources(world: World, site: Moc
             site.page(url, page or article_html(n))
         site.page(f"{host}/rss", feed_xml(urls), headers=xml)
         assert world.crawl("-a", f"feeds={host}/rss").code == 0
-    answer = subprocess.run(
-        [sys.executable, "-m", "scrapy", "sources"],
-        cwd=ROOT,
-        env=world.environment(),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    answer = warm.run([sys.executable, "-m", "scrapy", "sources"], cwd=ROOT, env=world.environment())
+    assert answer.returncode == 0, answer.stderr
     (alarm,) = [line for line in answer.stderr.splitlines() if line.startswith("news.test: ")]
     assert "articles in 0% of the last 40 pages, 75% before; mostly too_short (40)" in alarm
     assert "the layout changed, or pages are walls: scrapy rules test" in alarm

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import sqlite3
 from contextlib import closing
 from multiprocessing.synchronize import Barrier
@@ -13,6 +12,7 @@ import pytest
 from newsbot import sqlitefile
 from newsbot.errors import DataError, DataFull, DataUnavailable, SchemaError
 from newsbot.sqlitefile import open_database, readable_errors, snapshot, transaction
+from tests import warm
 
 ONE = "CREATE TABLE things (name TEXT PRIMARY KEY); INSERT INTO things VALUES ('first; and -- only')"
 TWO = """
@@ -99,7 +99,7 @@ def _open_at_once(path: Path, barrier: Barrier) -> None:
 
 def test_processes_may_make_the_file_at_the_same_moment(path: Path) -> None:
     path.parent.mkdir(parents=True)
-    context = multiprocessing.get_context("spawn")
+    context = warm.context()
     barrier = context.Barrier(4)
     workers = [context.Process(target=_open_at_once, args=(path, barrier)) for _ in range(4)]
     for worker in workers:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -20,6 +19,7 @@ from newsbot.errors import DataError, SchemaError
 from newsbot.storage.base import ArticleFilter, SiteRecord, Verdict
 from newsbot.storage.mongo import MongoStorage
 from newsbot.storage.mongo.schema import MIGRATIONS
+from tests import warm
 from tests.contracts.storage_samples import NOON, make_article, make_page
 from tests.servers import run_mongo
 
@@ -44,7 +44,7 @@ def storage(mongo_uri: str, database: Database[dict[str, Any]]) -> Iterator[Mong
 
 def at_once(work: Any, *given: Any) -> list[Any]:
     """Run ``work(number, barrier, answers, *given)`` in processes; return what they put into ``answers``."""
-    context = multiprocessing.get_context("spawn")
+    context = warm.context()
     barrier, answers = context.Barrier(PROCESSES), context.SimpleQueue()
     workers = [
         context.Process(target=work, args=(number, barrier, answers, *given)) for number in range(PROCESSES)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import signal
 import sqlite3
@@ -29,6 +28,7 @@ from newsbot.storage.sqlite import schema as sqlite_schema
 from newsbot.storage.sqlite.store import insert
 from newsbot.storage.wordindex import searching
 from newsbot.urls import fingerprint
+from tests import warm
 from tests.contracts.storage_samples import make_article
 
 COUNT = 300
@@ -104,7 +104,7 @@ def _die_in_mongo(uri: str, name: str) -> None:
 
 
 def _dies(work: Callable[..., None], *given: Any) -> None:
-    process = multiprocessing.get_context("spawn").Process(target=work, args=given)
+    process = warm.context().Process(target=work, args=given)
     process.start()
     process.join(60)
     assert process.exitcode == -signal.SIGKILL

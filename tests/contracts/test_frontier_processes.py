@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from newsbot.frontier.base import Frontier
+from tests import warm
 from tests.contracts.frontier_backends import FrontierPlace, key_of, make_entry
 
 ROOT = Path(__file__).parents[2]
@@ -26,7 +27,7 @@ def start(place: FrontierPlace, owner: str) -> subprocess.Popen[str]:
         str(place.folder),
         owner,
     ]
-    worker = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    worker = warm.Popen[str](command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert worker.stdout is not None
     assert worker.stdout.readline() == "ready\n"
     return worker

@@ -8,6 +8,7 @@ from multiprocessing.synchronize import Barrier
 import numpy as np
 
 from newsbot.dedup.minhash import PERMUTATIONS, Signature
+from tests import warm
 from tests.contracts.index_backends import IndexPlace, made_up
 
 PROCESSES = 4
@@ -40,7 +41,7 @@ def insert_at_once(
 
 def test_processes_that_insert_like_texts_at_once_see_each_other(index_place: IndexPlace) -> None:
     index_place.open().close()
-    context = multiprocessing.get_context("spawn")
+    context = warm.context()
     barrier, answers = context.Barrier(PROCESSES), context.Queue()
     workers = [
         context.Process(target=insert_at_once, args=(index_place, barrier, number, answers))

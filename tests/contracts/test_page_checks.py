@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 from collections.abc import Iterator
 from dataclasses import replace
 from multiprocessing.synchronize import Barrier
@@ -13,6 +12,7 @@ import pytest
 from newsbot.storage.base import Storage
 from newsbot.storage.checks import MAX_CHECKS, MAX_HOPS, MAX_WORD, CheckedPage, PageCheck, PageChecks
 from newsbot.urls import fingerprint
+from tests import warm
 from tests.contracts.storage_backends import Place
 from tests.contracts.storage_samples import make_page
 
@@ -195,7 +195,7 @@ def _save_at_once(place: Place, barrier: Barrier, number: int) -> None:
 
 def test_checks_of_one_page_by_several_processes_are_all_kept(place: Place) -> None:
     place.open().close()
-    context = multiprocessing.get_context("spawn")
+    context = warm.context()
     barrier = context.Barrier(3)
     workers = [context.Process(target=_save_at_once, args=(place, barrier, n)) for n in (1, 2, 3)]
     for worker in workers:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import time
 from collections.abc import Iterator
 
@@ -17,6 +16,7 @@ from newsbot.storage.removal import Removal
 from newsbot.storage.results import Position, SearchResult, SearchResults
 from newsbot.storage.transfer import Transfer
 from newsbot.urls import fingerprint
+from tests import warm
 from tests.contracts.storage_backends import Place
 from tests.contracts.storage_samples import make_article, make_page
 
@@ -124,7 +124,7 @@ def _store_versions(place: Place, turns: int) -> None:
 
 
 def test_nothing_is_left_half_beside_workers_that_store(storage: Kept, place: Place) -> None:
-    context = multiprocessing.get_context("spawn")
+    context = warm.context()
     workers = [context.Process(target=_store_versions, args=(place, 60)) for _ in range(2)]
     for worker in workers:
         worker.start()

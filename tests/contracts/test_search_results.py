@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 from collections.abc import Iterator
 from dataclasses import replace
 from multiprocessing.synchronize import Barrier
@@ -19,6 +18,7 @@ from newsbot.storage.results import (
     SearchResults,
     SearchSummary,
 )
+from tests import warm
 from tests.contracts.storage_backends import Place
 
 HERE = Position(start=120, end=125, line=4, before="у моста ", found="через", after=" реку")
@@ -151,7 +151,7 @@ def _save_at_once(place: Place, barrier: Barrier, number: int) -> None:
 
 def test_processes_that_meet_one_page_keep_it_once_and_the_latest(place: Place) -> None:
     place.open().close()
-    context = multiprocessing.get_context("spawn")
+    context = warm.context()
     barrier = context.Barrier(3)
     workers = [context.Process(target=_save_at_once, args=(place, barrier, n)) for n in (1, 2, 3)]
     for worker in workers:

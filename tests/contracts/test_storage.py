@@ -22,6 +22,7 @@ from newsbot.storage.base import (
     Stored,
     Verdict,
 )
+from tests import warm
 from tests.contracts.storage_backends import Place
 from tests.contracts.storage_samples import NOON, make_article, make_page
 
@@ -212,7 +213,7 @@ def _store_at_once(place: Place, barrier: Barrier, name: str, answers: multiproc
 
 def test_processes_that_meet_one_text_store_it_once(place: Place) -> None:
     place.open().close()
-    context = multiprocessing.get_context("spawn")
+    context = warm.context()
     barrier, answers = context.Barrier(3), context.Queue()
     workers = [
         context.Process(target=_store_at_once, args=(place, barrier, name, answers))

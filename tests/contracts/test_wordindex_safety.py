@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
-from multiprocessing.context import SpawnProcess
+from multiprocessing.context import ForkServerProcess
 from typing import Any
 
 import pytest
@@ -19,6 +18,7 @@ from newsbot.storage.wordindex import indexer as indexing
 from newsbot.storage.wordindex.blocks import BlockStore
 from newsbot.storage.wordindex.entry import Entry
 from newsbot.storage.wordindex.segments import Segment
+from tests import warm
 from tests.contracts.storage_backends import Place
 from tests.contracts.storage_samples import NOON, make_article
 
@@ -198,8 +198,8 @@ def _die(place: Place, where: str) -> None:
     opened.index()
 
 
-def _spawned(work: Callable[..., None], *given: Any) -> SpawnProcess:
-    process = multiprocessing.get_context("spawn").Process(target=work, args=given)
+def _spawned(work: Callable[..., None], *given: Any) -> ForkServerProcess:
+    process = warm.context().Process(target=work, args=given)
     process.start()
     return process
 

@@ -1,0 +1,105 @@
+"""Programs that start warm see what those see that start cold."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests import warm
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere all programs start cold")
+
+PROGRAM = """
+import json, os, random, sys
+sys.stderr.write("ошибка\\n")
+open(sys.argv[2])
+print(json.dumps({
+    "arguments": sys.argv[1:],
+    "environment": dict(os.environ),
+    "folder": os.getcwd(),
+    "name": __name__,
+    "parent": os.getppid(),
+    "files": len(os.listdir("/proc/self/fd")),
+    "reactor": "twisted.internet.reactor" in sys.modules,
+    "read": sys.stdin.read(),
+    "warm": "newsbot.cli" in sys.modules,
+    "draw": random.random(),
+}))
+raise SystemExit(7)
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> list[str]:
+    (tmp_path / "shown.py").write_text(PROGRAM, encoding="utf8")
+    return [sys.executable, "-m", "shown", "one", "shown.py"]
+
+
+def tell(
+    program: list[str], folder: Path, kind: type[subprocess.Popen[str]] = warm.Popen, **environment: str
+) -> tuple[dict[str, Any], str]:
+    """Return what a program saw, and what it wrote to stderr."""
+    with kind(
+        program,
+        cwd=folder,
+        env={**os.environ, **environment},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        out, err = process.communicate("words\n", timeout=60)
+    assert process.returncode == 7, err
+    return json.loads(out), err
+
+
+def test_all_is_as_in_a_cold_start_but_the_imports(program: list[str], tmp_path: Path) -> None:
+    cold, cold_err = tell(program, tmp_path, subprocess.Popen, OWN="x")
+    told, err = tell(program, tmp_path, OWN="x")
+    assert (cold.pop("warm"), told.pop("warm")) == (False, True)
+    assert cold.pop("draw") != told.pop("draw")
+    assert told == cold
+    assert err == cold_err
+    assert told["parent"] == os.getpid()
+
+
+def test_no_two_draw_the_same(program: list[str], tmp_path: Path) -> None:
+    assert tell(program, tmp_path)[0]["draw"] != tell(program, tmp_path)[0]["draw"]
+
+
+def test_what_python_reads_at_its_start_starts_cold(program: list[str], tmp_path: Path) -> None:
+    assert not tell(program, tmp_path, PYTHONPATH=str(tmp_path))[0]["warm"]
+
+
+def test_resource_warnings_are_errors_where_asked(program: list[str], tmp_path: Path) -> None:
+    assert "ResourceWarning" not in tell(program, tmp_path)[1]
+    assert "ResourceWarning" in tell([program[0], "-W", "error::ResourceWarning", *program[1:]], tmp_path)[1]
+
+
+def test_it_can_be_killed(tmp_path: Path) -> None:
+    (tmp_path / "waits.py").write_text("print(flush=True); input()\n")
+    with warm.Popen[str](
+        [sys.executable, "-m", "waits"],
+        cwd=tmp_path,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "\n"
+        assert process.poll() is None
+        process.kill()
+        assert process.wait(60) == -signal.SIGKILL
+
+
+def test_what_takes_too_long_is_killed(tmp_path: Path) -> None:
+    (tmp_path / "waits.py").write_text("import time; time.sleep(3600)\n")
+    with pytest.raises(subprocess.TimeoutExpired):
+        warm.run([sys.executable, "-m", "waits"], cwd=tmp_path, timeout=0.5)

@@ -1,0 +1,154 @@
+"""Programs of newsbot started warm: each in a process of its own, but what they import is imported once.
+
+``python -m scrapy ...`` spends two seconds of processor time on imports, and tests start it hundreds of
+times. :class:`Popen` asks a process that has imported everything (:mod:`tests.warmth`, one for each process
+of pytest) to fork one more. That has the arguments, the environment, the folder and the streams that were
+asked for, is a child of the test (so waiting for it and killing it work as always), and runs its module
+from ``__main__`` to the end of the interpreter.
+
+What cannot be had that way starts cold, as with :mod:`subprocess`: other programs than this Python with
+``-m``, other values of variables that Python reads when it starts (``PYTHONPATH``), and systems other than
+Linux.
+"""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import json
+import multiprocessing
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from functools import cache
+from multiprocessing.context import ForkServerContext
+from pathlib import Path
+from threading import Lock
+from typing import Any, AnyStr
+
+ROOT = Path(__file__).resolve().parent.parent
+_RESOURCE_WARNINGS = ["-W", "error::ResourceWarning"]
+_PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
+_READ_AT_START = ("PYTHON", "LC_", "LANG", "MALLOC_", "LD_")
+
+
+class Popen(subprocess.Popen[AnyStr]):
+    """A ``subprocess.Popen`` that starts warm where that is the same."""
+
+    def _execute_child(self, *arguments: Any) -> None:
+        """See ``subprocess.Popen``: start the process, close the child's ends of the pipes."""
+        asked = dict(zip(_ARGUMENTS, arguments, strict=True))
+        module = _module_of(asked)
+        if module is None:
+            super()._execute_child(*arguments)  # type: ignore[misc]
+            return
+        streams = [asked["p2cread"], asked["c2pwrite"], asked["errwrite"]]
+        request = {
+            **module,
+            "folder": os.fspath(asked["cwd"] or Path.cwd()),
+            "environment": dict(os.environ if asked["env"] is None else asked["env"]),
+        }
+        given = [number if fd == -1 else fd for number, fd in enumerate(streams)]
+        self.pid = _server().start(request, given)
+        self._child_created = True
+        self._close_pipe_fds(*(asked[name] for name in _PIPES))  # type: ignore[attr-defined]
+
+
+_PIPES = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")
+_COLD = ("executable", "preexec_fn", "pass_fds", "shell", "start_new_session")
+_ARGUMENTS = (
+    *("args", "executable", "preexec_fn", "close_fds", "pass_fds", "cwd", "env", "startupinfo"),
+    *("creationflags", "shell", *_PIPES, "restore_signals", "gid", "gids", "uid", "umask"),
+    *("start_new_session", "process_group"),
+)
+"""What ``_execute_child`` takes in Python 3.11 to 3.14."""
+
+
+def run(command: Sequence[str], *, timeout: float = 120, **options: Any) -> subprocess.CompletedProcess[str]:
+    """Run a program to its end and return what it wrote, as text; it is killed after ``timeout`` seconds."""
+    options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
+    with Popen[str](command, text=True, **options) as process:
+        try:
+            out, err = process.communicate(timeout=timeout)
+        except BaseException:
+            process.kill()
+            raise
+    return subprocess.CompletedProcess(command, process.returncode, out, err)
+
+
+def context() -> ForkServerContext:
+    """Return what starts processes for functions of a test, as the context "spawn" does, but warm."""
+    chosen = multiprocessing.get_context("forkserver")
+    chosen.set_forkserver_preload(["pytest", "hypothesis", "newsbot.backends", "newsbot.storage.mongo"])
+    return chosen
+
+
+def _module_of(asked: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return what the server needs to know of the program, None if it has to start cold."""
+    program, *words = map(os.fspath, asked["args"])
+    warns = words[:2] == _RESOURCE_WARNINGS
+    if warns:
+        words = words[2:]
+    plain = not any(
+        asked[name] for name in ("executable", "preexec_fn", "pass_fds", "shell", "start_new_session")
+    )
+    if program != sys.executable or words[:1] != ["-m"] or not plain or sys.platform != "linux":
+        return None
+    if asked["env"] is not None and _at_start(asked["env"]) != _at_start(os.environ):
+        return None
+    return {"module": words[1], "arguments": words[2:], "warns": warns}
+
+
+def _at_start(environment: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in environment.items() if name.startswith(_READ_AT_START)}
+
+
+class _Server:
+    """The process that forks."""
+
+    def __init__(self) -> None:
+        here, there = socket.socketpair()
+        self._socket = here
+        self._lock = Lock()
+        with there:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "tests.warmth", str(there.fileno())],
+                cwd=ROOT,
+                pass_fds=[there.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+            )
+
+    def start(self, request: Mapping[str, Any], streams: Sequence[int]) -> int:
+        """Start a program and return its process id; it is a child of this process."""
+        data = json.dumps(request).encode()
+        with self._lock:
+            _adopt(True)
+            try:
+                socket.send_fds(self._socket, [len(data).to_bytes(4, "big")], streams)
+                self._socket.sendall(data)
+                answer = self._socket.recv(4)
+            finally:
+                _adopt(False)
+        if len(answer) != 4:
+            raise RuntimeError("the process that starts programs is gone")
+        return int.from_bytes(answer, "big")
+
+    def close(self) -> None:
+        self._socket.close()
+        self._process.wait()
+
+
+def _adopt(wanted: bool) -> None:
+    """Become, or be no more, the parent of grandchildren whose parent ends."""
+    if ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, int(wanted), 0, 0, 0):
+        raise OSError(ctypes.get_errno(), "prctl(PR_SET_CHILD_SUBREAPER)")
+
+
+@cache
+def _server() -> _Server:
+    server = _Server()
+    atexit.register(server.close)
+    return server

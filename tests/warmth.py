@@ -1,0 +1,110 @@
+"""The process that :mod:`tests.warm` has programs forked by: it imports what they need, then waits."""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import pkgutil
+import random
+import runpy
+import socket
+import sys
+import warnings
+from importlib import import_module
+from typing import Any
+
+PACKAGES = (
+    "newsbot",
+    "scrapy.core",
+    "scrapy.downloadermiddlewares",
+    "scrapy.extensions",
+    "scrapy.spidermiddlewares",
+)
+LEFT = ("newsbot.settings", "newsbot.simulat")
+"""Not imported before the fork: what reads the environment as it is imported, and what is slow."""
+
+
+def import_all(package: str) -> None:
+    """Import a package with all its modules."""
+    import_module(package)
+    for module in pkgutil.walk_packages(import_module(package).__path__, f"{package}."):
+        if not module.name.startswith(LEFT) and "__main__" not in module.name:
+            import_module(module.name)
+
+
+def serve(asked: socket.socket) -> dict[str, Any] | None:
+    """Fork at each request. Returns None at the end in the server, and what was asked in each fork."""
+    while True:
+        size, streams, _, _ = socket.recv_fds(asked, 4, 3)
+        if not size:
+            return None
+        request = json.loads(asked.recv(int.from_bytes(size, "big"), socket.MSG_WAITALL))
+        reading, writing = os.pipe()
+        between = os.fork()
+        if between == 0:
+            if child := os.fork():  # its parent ends now: it becomes a child of the test
+                os.write(writing, child.to_bytes(4, "big"))
+                os._exit(0)
+            for fd in (reading, writing):
+                os.close(fd)
+            for number, fd in enumerate(streams):
+                os.dup2(fd, number)
+                os.close(fd)
+            return dict(request)
+        os.waitpid(between, 0)
+        asked.sendall(os.read(reading, 4))
+        for fd in (reading, writing, *streams):
+            os.close(fd)
+
+
+def become(request: dict[str, Any]) -> None:
+    """Be the program that was asked for."""
+    for module in list(sys.modules.values()):
+        for value in vars(module).values() if module.__name__.startswith("newsbot") else ():
+            if type(value) is random.Random:  # two programs do not draw the same
+                value.seed()
+    os.chdir(request["folder"])
+    os.environ.clear()
+    os.environ.update(request["environment"])
+    _renew_streams()
+    if request["warns"]:
+        warnings.simplefilter("error", ResourceWarning)
+    sys.path[0] = request["folder"]
+    sys.argv = ["", *request["arguments"]]
+    runpy.run_module(request["module"], run_name="__main__", alter_sys=True)
+
+
+def _renew_streams() -> None:
+    """Open the standard streams as Python does at its start: the old ones know the files of the server."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        old = getattr(sys, name)
+        new = open(  # noqa: SIM115  (kept until the interpreter ends)
+            number,
+            "w" if number else "r",
+            encoding=old.encoding,
+            errors=old.errors,
+            buffering=1 if number == 2 or os.isatty(number) else -1,
+            closefd=False,
+        )
+        setattr(sys, name, new)
+        setattr(sys, f"__{name}__", new)
+
+
+def main() -> None:
+    """Import, fork, and in each fork run the program to the end of the interpreter."""
+    with socket.socket(fileno=int(sys.argv[1])) as asked:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # some modules of Scrapy's are deprecated, and nobody's here
+            for package in PACKAGES:
+                import_all(package)
+        if "twisted.internet.reactor" in sys.modules:
+            raise RuntimeError("a module has installed a reactor: programs could not choose theirs")
+        gc.freeze()
+        request = serve(asked)
+    if request is not None:
+        become(request)
+
+
+if __name__ == "__main__":
+    main()
