@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,19 @@ hypothesis_settings.register_profile("ci", derandomize=True, deadline=None, prin
 if os.environ.get("CI"):
     # The same examples each time: a red build is the fault of its change. New ones are drawn elsewhere.
     hypothesis_settings.load_profile("ci")
+
+MEMORY = Path("/dev/shm")
+ENOUGH = 4 * 2**30
+"""Bytes. Tests leave little behind (only what failed is kept), but some of them fill a server."""
+if (
+    "PYTEST_DEBUG_TEMPROOT" not in os.environ
+    and MEMORY.is_dir()
+    and shutil.disk_usage(MEMORY).free >= ENOUGH
+    and not os.statvfs(MEMORY).f_flag & os.ST_NOEXEC
+):
+    # Files of tests in memory: waiting for a disk is a third of the time, and no test pulls the plug.
+    # What is acknowledged is written and synced all the same; kill -9 of a server loses none of it.
+    os.environ["PYTEST_DEBUG_TEMPROOT"] = str(MEMORY)
 
 
 @pytest.fixture(scope="session")

@@ -30,6 +30,7 @@ _OPTIONS = (
     "--nounixsocket",
     "--wiredTigerCacheSizeGB=0.25",
     "--wiredTigerEngineConfigString=log=(prealloc=false,file_max=20MB)",
+    "--journalCommitInterval=10",  # ms; dropping a database waits for one
     "--setParameter=diagnosticDataCollectionEnabled=false",
     "--setParameter=enableTestCommands=1",  # faults on demand: see failing()
 )

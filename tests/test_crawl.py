@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from datetime import UTC, datetime
 
 import pytest
@@ -56,6 +57,7 @@ def test_after_its_interval_a_feed_is_asked_with_its_etag_and_304_is_counted(wor
         "recrawl: {feed: fixed, sitemap: fixed, section: fixed, article: fixed}\n",
     )
     world.crawl()
+    time.sleep(1)  # the interval
     again = world.crawl()
     asked = site.requests("/feed.xml")
     assert [record.status for record in asked] == [200, 304]
@@ -172,6 +174,7 @@ def test_an_edited_article_becomes_a_second_version(world, site, news):
         "recrawl: {feed: fixed, sitemap: fixed, section: fixed, article: fixed}\n",
     )
     world.crawl()
+    time.sleep(1)  # the interval
     site.page(news[0], article_html(0).replace("A vote is planned", "No vote is planned"))
     crawl = world.crawl()
     assert crawl.stat("articles/updated") == 1
