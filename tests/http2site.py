@@ -77,10 +77,10 @@ def http2_site(folder: Path, *, speaks: tuple[str, ...] = ("h2", "http/1.1")) ->
 
     thread = threading.Thread(target=lambda: asyncio.run(run()), name="http2-site", daemon=True)
     thread.start()
-    assert ready.wait(10)
+    assert ready.wait(60)
     try:
         yield site
     finally:
         stop.set()
-        thread.join(10)
+        thread.join(60)
         listening.detach()

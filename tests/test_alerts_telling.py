@@ -253,7 +253,7 @@ def test_scrapy_serve_tells_while_no_crawl_runs(world: World, site: MockServer) 
     world.rule("news.test")
     full = ("-s", "NEWSBOT_ALERT_EVERY=0.3", "-s", "NEWSBOT_ALERT_DISK=1000000000")
     with serving(world, *full, NEWSBOT_ALERT_WEBHOOK=f"http://chat.test/hook/{SECRET}"):
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 60
         while not taken and time.monotonic() < deadline:
             time.sleep(0.05)
         time.sleep(1.0)  # three more rounds

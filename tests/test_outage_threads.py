@@ -16,7 +16,7 @@ class Server:
     """A backend whose calls wait until all are under way."""
 
     def __init__(self, calls: int) -> None:
-        self.together = threading.Barrier(calls, timeout=20)
+        self.together = threading.Barrier(calls, timeout=60)
         self.away = False
         self.threads: set[int] = set()
 

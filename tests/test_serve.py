@@ -46,7 +46,7 @@ def serving(world: World, *words: str, **environment: str) -> Iterator[str]:
         yield line.split()[-1]
     finally:
         process.send_signal(signal.SIGINT)
-        assert process.wait(20) == 0
+        assert process.wait(60) == 0
         rest = process.stderr.read()
         process.stderr.close()
     assert "Traceback" not in rest, rest
@@ -56,7 +56,7 @@ def tell(address: str, *urls: str) -> int:
     body = json.dumps({"host": "news.test", "key": "0123456789", "urlList": urls}).encode()
     headers = {"X-Newsbot-Signature": notice_header(SECRET, body, time.time())}
     request = urllib.request.Request(address + "/push/notice", body, headers)
-    with urllib.request.urlopen(request, timeout=10) as answer:
+    with urllib.request.urlopen(request, timeout=60) as answer:
         return int(answer.status)
 
 
@@ -71,7 +71,7 @@ def test_what_a_sensor_tells_of_is_fetched_by_the_running_crawl(world: World, si
         site.page(second, article_html(2))
         site.page(feed, feed_xml([second, first]), headers={"Content-Type": "text/xml"})
         with serving(world) as address:
-            assert urllib.request.urlopen(address + "/healthz", timeout=10).status == 200
+            assert urllib.request.urlopen(address + "/healthz", timeout=60).status == 200
             assert tell(address, feed) == 202
             wait_for(world, [first, second])
     finally:

@@ -47,7 +47,8 @@ def start_on_slow_pages(
         urls.append(f"http://news.test/20/{number}.html")
         site.page(urls[-1], article_html(number), delay=seconds)
     world.rule("news.test", RULE)
-    worker = world.start("-a", f"urls={','.join(urls)}", REDIS_URL=server.url)
+    patient = ("-s", "DOWNLOAD_TIMEOUT=120")
+    worker = world.start("-a", f"urls={','.join(urls)}", *patient, REDIS_URL=server.url)
     frontier = RedisFrontier(server.url)
     wait_until(lambda: frontier.counts()["leased"] >= 8, "nothing was leased")
     return worker, frontier
@@ -78,13 +79,13 @@ def test_a_signal_ends_a_worker_cleanly(
 def test_a_second_signal_ends_it_at_once_and_the_leases_are_handed_back(
     world: World, site: MockServer, server: RedisServer
 ) -> None:
-    worker, frontier = start_on_slow_pages(world, site, server, 25.0)
+    worker, frontier = start_on_slow_pages(world, site, server, 90.0)
     with closing(frontier):
         worker.send_signal(signal.SIGINT)
         wait_for_closing(worker)
         assert frontier.counts()["leased"] >= 8, "the first signal waits for the pages under way"
         worker.send_signal(signal.SIGINT)
-        _, err = worker.communicate(timeout=20)
+        _, err = worker.communicate(timeout=60)
         assert frontier.owners() == [], err
         counts = frontier.counts()
         assert (counts["leased"], counts["pending"]) == (0, PAGES)
@@ -94,13 +95,13 @@ def test_a_second_signal_ends_it_at_once_and_the_leases_are_handed_back(
 def test_what_cannot_be_handed_back_is_said_in_one_line(
     world: World, site: MockServer, server: RedisServer
 ) -> None:
-    worker, frontier = start_on_slow_pages(world, site, server, 25.0)
+    worker, frontier = start_on_slow_pages(world, site, server, 90.0)
     frontier.close()
     worker.send_signal(signal.SIGINT)
     wait_for_closing(worker)
     server.kill()
     worker.send_signal(signal.SIGINT)
-    _, err = worker.communicate(timeout=20)
+    _, err = worker.communicate(timeout=60)
     (said,) = [line for line in err.splitlines() if "not handed back leases=" in line]
     assert "free_in_seconds=" in said
     assert "Traceback" not in err

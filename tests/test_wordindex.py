@@ -271,7 +271,7 @@ def test_a_lock_that_passes_is_not_reported(  # noqa: PLR0917
 
     thread = background.Background(opened)
     thread.stored(store.count_waiting)
-    give_up = time.monotonic() + 20
+    give_up = time.monotonic() + 60
     while store.count_waiting(1) and time.monotonic() < give_up:
         time.sleep(0.01)
     thread.close()
