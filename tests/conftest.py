@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -27,14 +28,14 @@ MEMORY = Path("/dev/shm")
 ENOUGH = 4 * 2**30
 """Bytes. Tests leave little behind (only what failed is kept), but some of them fill a server."""
 if (
-    "PYTEST_DEBUG_TEMPROOT" not in os.environ
+    "TMPDIR" not in os.environ
     and MEMORY.is_dir()
     and shutil.disk_usage(MEMORY).free >= ENOUGH
     and not os.statvfs(MEMORY).f_flag & os.ST_NOEXEC
 ):
     # Files of tests in memory: waiting for a disk is a third of the time, and no test pulls the plug.
     # What is acknowledged is written and synced all the same; kill -9 of a server loses none of it.
-    os.environ["PYTEST_DEBUG_TEMPROOT"] = str(MEMORY)
+    os.environ["TMPDIR"] = tempfile.tempdir = str(MEMORY)
 
 
 @pytest.fixture(scope="session")

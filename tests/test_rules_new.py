@@ -26,6 +26,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
             monkeypatch.setenv(name, value)
         place = Place(tmp_path)
         shutil.copy(Path(server.crawl_environment["NEWSBOT_RULES"]) / "_defaults.yaml", place.rules)
+        monkeypatch.setenv("NEWSBOT_RETRY_SCALE", "0.05")
         monkeypatch.delenv("NEWSBOT_RULES")
         monkeypatch.delenv("NEWSBOT_DATA", raising=False)
         yield place

@@ -72,6 +72,8 @@ def become(request: dict[str, Any]) -> None:
         warnings.simplefilter("error", ResourceWarning)
     sys.path[0] = request["folder"]
     sys.argv = ["", *request["arguments"]]
+    if not hasattr(sys.modules.get(request["module"]), "__path__"):
+        sys.modules.pop(request["module"], None)  # what runs of a package is its __main__
     runpy.run_module(request["module"], run_name="__main__", alter_sys=True)
 
 
