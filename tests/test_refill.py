@@ -13,7 +13,7 @@ import redis
 
 from newsbot import refill as module
 from newsbot.errors import DataUnavailable
-from newsbot.frontier.base import Entry, LeanFrontier, Lease
+from newsbot.frontier.base import FETCH_STEP, Entry, LeanFrontier, Lease
 from newsbot.frontier.redis import RedisFrontier
 from newsbot.frontier.sqlite import SqliteFrontier
 from newsbot.items import Kind, PageRecord
@@ -30,7 +30,7 @@ class Site:
     """One frontier and one storage, and workers on both."""
 
     def __init__(self, folder: Path, redis_url: str) -> None:
-        self.clock = FakeClock()
+        self.clock = FakeClock(20_000 * FETCH_STEP)
         self.redis_url = redis_url
         self.namespace = f"test-{secrets.token_hex(8)}"
         self.opened = ExitStack()
@@ -246,6 +246,6 @@ def test_remembering_changes_nothing_that_is_known(site: Site) -> None:
     )
     known = site.frontier.known([key_of(name) for name in ("queued", "fetched", "new", "x")])
     assert [(one.state, one.last_fetched) for one in known.values()] == [
-        ("pending", None), ("done", fetched), ("done", 7.0), ("done", None),
+        ("pending", None), ("done", fetched), ("done", FETCH_STEP), ("done", None),
     ]  # fmt: skip
     assert site.frontier.counts()["done"] == 3
