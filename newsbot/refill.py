@@ -29,6 +29,8 @@ RIGHT_SECONDS = 60.0
 ASK_AGAIN = 1.0
 """Seconds after which a worker looks whether the one that has the right is done, or gone."""
 PENDING = ("pending", "leased")
+WRONG_CLOCK = 5.0
+"""Seconds by which a worker's clock may differ from the frontier's until it is told."""
 
 
 class Refill:
@@ -47,6 +49,7 @@ class Refill:
         self._done_until: float | None = None
         self._next = 0.0
         self._queued = 0
+        self._clock_told = False
 
     def covers(self, moment: float) -> bool:
         """Return True if all that is due until ``moment`` has been queued."""
@@ -63,7 +66,9 @@ class Refill:
             raise
 
     def _step(self) -> None:
+        asked = self._clock()
         turn = self._frontier.refill(self._owner, ttl=RIGHT_SECONDS)
+        self._check_clock(asked, turn.now)
         self._done_until = turn.until
         if self._pages is not None and self.covers(self._until):
             self._pages = None  # it took so long that another worker did it
@@ -78,6 +83,17 @@ class Refill:
         self._queue(some)
         if len(some) < SLICE:
             self._finish()
+
+    def _check_clock(self, asked: float, now: float) -> None:
+        """Say once that this worker's clock is wrong: what is due now, it takes from its own."""
+        if self._clock_told or asked - WRONG_CLOCK <= now <= self._clock() + WRONG_CLOCK:
+            return
+        self._clock_told = True
+        logger.warning(
+            "clock wrong seconds=%+.0f; beside that of the queue's server: this worker fetches too early or"
+            " too late, set the clock (NTP)",
+            asked - now,
+        )
 
     def _ask(self, now: float, so_far: float | None) -> None:
         self._until = now + self._frontier.keep_within

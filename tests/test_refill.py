@@ -196,6 +196,17 @@ def test_one_worker_at_a_time_asks_the_storage(site: Site, monkeypatch: pytest.M
     assert site.lease() == []
 
 
+def test_a_wrong_clock_is_told_once(site: Site, caplog: pytest.LogCaptureFixture) -> None:
+    right = Refill(site.frontier, site.storage, "right", lambda: site.clock.now + 2)
+    run(right, site)
+    assert caplog.messages == []
+    late = Refill(site.frontier, site.storage, "late", lambda: site.clock.now - HOUR)
+    for _ in range(3):
+        late.step()
+        site.clock.now += HOUR
+    assert [line.partition(";")[0] for line in caplog.messages] == ["clock wrong seconds=-3600"]
+
+
 def test_an_empty_redis_is_filled_from_the_storage(site: Site, caplog: pytest.LogCaptureFixture) -> None:
     run(site.worker(), site)
     assert "filled" not in caplog.text, "a new crawl has nothing to fill"
