@@ -160,6 +160,7 @@ class CrawlState:
             self.use(frontier, storage, index)
             opened.pop_all()  # all are open: they stay so until close()
         self._notice_lost_index(storage, index)
+        self._notice_foreign_queue(frontier, storage)
         self.paused = frozenset(paused(self.notes))
         self.refill_anew()
         self.tombstones.read(self.notes)
@@ -181,6 +182,20 @@ class CrawlState:
                 " 30 days will not be recognised. To put it right: scrapy articles reindex",
                 backends.place_of(index),
                 lately,
+            )
+
+    def _notice_foreign_queue(self, frontier: Frontier, storage: Storage) -> None:
+        """Say if the queue is that of another storage: what it knows would be missing in this one."""
+        if not isinstance(frontier, LeanFrontier):
+            return
+        counts = frontier.counts()  # first: a page is in the storage before it is queued
+        urls = sum(counts[state] for state in ("pending", "leased", "done", "aside"))
+        if urls and next(storage.iter_pages(), None) is None:
+            logger.warning(
+                "queue of another storage place=%s urls=%d; %s has no page of them, and what was fetched is"
+                " not fetched again. One queue serves one storage: correct REDIS_URL or %s, or empty it",
+                *(backends.place_of(frontier), urls, backends.place_of(storage)),
+                "NEWSBOT_DATA" if backends.is_local(storage) else "MONGO_URI",
             )
 
     def use(self, frontier: Frontier, storage: Storage, index: NearIndex) -> None:

@@ -138,6 +138,18 @@ def test_a_redis_that_lost_everything_is_filled_from_the_storage(
     assert len(twice) <= 2 * IN_FLIGHT, "what was stored is not fetched again"
 
 
+def test_a_queue_of_another_storage_is_told(world: World, server: RedisServer) -> None:
+    with MockServer() as web:
+        world.web = web
+        web.page("http://one.test/1", article_html(1))
+        crawls = [world.crawl("-a", "url=http://one.test/1", REDIS_URL=server.url) for _ in range(2)]
+        assert ["queue of another storage" in crawl.err for crawl in crawls] == [False, False]
+        world.data = world.folder / "elsewhere"
+        crawl = world.crawl("-a", "url=http://one.test/1", REDIS_URL=server.url)
+    (line,) = [line for line in crawl.err.splitlines() if "queue of another storage" in line]
+    assert "correct REDIS_URL or NEWSBOT_DATA" in line
+
+
 def test_near_copies_that_two_workers_fetch_are_one_story(world: World, server: RedisServer) -> None:
     """Each page on a site of its own: the workers meet the copies of a text in the same moments."""
     with MockServer() as web:
