@@ -3,6 +3,7 @@
 Fills an embedded file with made-up articles (60 words each, 300 sites, 30 days, every tenth in a story of
 two), what the sites did by the hour, and 100,000 waiting URLs; starts ``scrapy serve`` on it, and asks for
 each page. ``first``: the first request for that page after the start; ``median`` and ``p95`` of 20 more;
+``CPU``: what each of these cost the server, which holds on a busy machine (steps of half a millisecond);
 ``paint``: first contentful paint in headless Chromium, from the click on, the median of 5; ``KB`` before
 compression. What is counted in the background at the start is told apart, on stderr.
 
@@ -35,6 +36,7 @@ from urllib.parse import quote
 
 from playwright.sync_api import Browser, sync_playwright
 
+from benchmarks.servers import process_seconds
 from benchmarks.texts import vocabulary
 from newsbot.frontier.base import Entry
 from newsbot.frontier.sqlite import SqliteFrontier
@@ -141,8 +143,8 @@ def _entry(url: str) -> Entry:
 
 
 @contextmanager
-def serving(folder: Path) -> Iterator[str]:
-    """Run ``scrapy serve`` within the block, which gets its address."""
+def serving(folder: Path) -> Iterator[tuple[str, int]]:
+    """Run ``scrapy serve`` within the block, which gets its address and process."""
     rules = folder / "rules"
     rules.mkdir(exist_ok=True)
     (rules / "site0.example.yaml").write_text("domain: site0.example\n")
@@ -156,7 +158,7 @@ def serving(folder: Path) -> Iterator[str]:
             line = process.stderr.readline()
             if not line:
                 raise SystemExit("scrapy serve ended at once")
-        yield line.split()[-1]
+        yield line.split()[-1], process.pid
     finally:
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=60)
@@ -204,14 +206,17 @@ def ask(url: str) -> tuple[float, int]:
 def measure(count: int, folder: Path) -> list[Row]:
     """Return a row for each page."""
     rows = []
-    with serving(folder) as base, sync_playwright() as playwright:
+    with serving(folder) as (base, server), sync_playwright() as playwright:
         _await_first_count(base)
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         for name, path in pages(count).items():
             first, size = ask(base + path)
+            before = process_seconds(server)
             times = [ask(base + path)[0] for _ in range(ASKED)]
+            used = (process_seconds(server) - before) / ASKED
             row = {"articles": count, "page": name, "KB": round(size / 1000, 1), "first_ms": _ms(first)}
             row |= {"median_ms": _ms(median(times)), "p95_ms": _ms(quantiles(times, n=20)[-1])}
+            row["cpu_ms"] = _ms(used)
             painted = None if path.startswith(("/api", "/metrics")) else _paint(browser, base + path)
             rows.append(row | {"paint_ms": painted})
         browser.close()
@@ -268,13 +273,13 @@ def main() -> None:
     if options.json:
         print(json.dumps(rows))
         return
-    print(f"{'page':<38}{'KB':>7}{'first ms':>10}{'median ms':>11}{'p95 ms':>9}{'paint ms':>10}")
+    print(f"{'page':<38}{'KB':>7}{'first ms':>10}{'median ms':>11}{'p95 ms':>9}{'CPU ms':>8}{'paint ms':>10}")
     for row in rows:
-        shown = [
-            row[name] if row[name] is not None else "-" for name in ("KB", "first_ms", "median_ms", "p95_ms")
-        ]
+        shown = [row[name] for name in ("KB", "first_ms", "median_ms", "p95_ms", "cpu_ms")]
         last = "-" if row["paint_ms"] is None else row["paint_ms"]
-        print(f"{row['page']:<38}{shown[0]:>7}{shown[1]:>10}{shown[2]:>11}{shown[3]:>9}{last:>10}")
+        print(
+            f"{row['page']:<38}{shown[0]:>7}{shown[1]:>10}{shown[2]:>11}{shown[3]:>9}{shown[4]:>8}{last:>10}"
+        )
 
 
 if __name__ == "__main__":

@@ -8,7 +8,10 @@ opened: ``first`` reads blocks from the storage, ``again`` has them in memory. C
 and longest time in ms, and the median processor time of this process, which holds on a busy machine.
 
     python -m benchmarks.search [--sizes 10000,100000,1000000] [--storages sqlite,mongo] [--corpus FILE]
+    python -m benchmarks.search --data FILE [--corpus FILE]
 
+``--data``: what an article costs is measured at a copy of this embedded file, which has articles already
+(those of ``benchmarks.dashboard``); none is filled, nothing else is asked.
 ``--corpus``: a .jsonl.gz with a ``text`` in each line; else sentences are made up.
 """
 
@@ -24,6 +27,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from itertools import pairwise
 from pathlib import Path
+from shutil import copyfile as copy_file
 from statistics import median
 from typing import Any
 
@@ -60,10 +64,11 @@ class SqlitePlace:
 
     name = "SQLite"
 
-    def __init__(self, stack: ExitStack) -> None:
-        self.path = (
-            Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="newsbot-bench-"))) / "newsbot.db"
-        )
+    def __init__(self, stack: ExitStack, data: Path | None = None) -> None:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="newsbot-bench-")))
+        self.path = folder / "newsbot.db"
+        if data is not None:
+            copy_file(data, self.path)
         self.storage = self.open()
         stack.callback(self.storage.close)
         self._database = open_database(self.path, component="storage", migrations=MIGRATIONS)
@@ -291,6 +296,17 @@ def rows(sizes: Sequence[int], kinds: Sequence[str], texts: Texts) -> Iterator[R
                 yield row | query_times(place, texts)
 
 
+def grown(data: Path, texts: Texts) -> Row:
+    """Return the row of a file that has articles already."""
+    with ExitStack() as stack:
+        place = SqlitePlace(stack, data)
+        assert place.storage.index()
+        known = place.storage.count_articles()
+        row: Row = {"storage": place.name, "articles": known}
+        row |= index_cost(place, texts, 0) | store_cost(place, texts, LIFE)
+        return row | {"bytes of an article's words": place.index_bytes() / (known + LIFE + STORED)}
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(
@@ -299,11 +315,15 @@ def main() -> None:
     parser.add_argument("--sizes", default="10000,100000,1000000")
     parser.add_argument("--storages", default="sqlite,mongo")
     parser.add_argument("--corpus", type=Path)
+    parser.add_argument("--data", type=Path)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     texts = Texts(options.corpus)
     measured: list[Row] = []
-    for row in rows([int(size) for size in options.sizes.split(",")], options.storages.split(","), texts):
+    given = [grown(options.data, texts)] if options.data else []
+    for row in given or rows(
+        [int(size) for size in options.sizes.split(",")], options.storages.split(","), texts
+    ):
         measured.append(row)
         if not options.json:
             _print(row)

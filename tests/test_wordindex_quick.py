@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from contextlib import closing
 from pathlib import Path
+from random import Random
 from tempfile import TemporaryDirectory
 
+import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,7 +17,7 @@ from newsbot.storage.sqlite.schema import MIGRATIONS
 from newsbot.storage.sqlite.words import SqliteBlocks, add
 from newsbot.storage.wordindex.indexer import Indexer
 from newsbot.storage.wordindex.layout import Bucket, BucketWriter
-from newsbot.storage.wordindex.postings import Postings, postings_of
+from newsbot.storage.wordindex.postings import Postings, gathered, postings_of, repeated
 from newsbot.storage.wordindex.searching import Found, WordIndex, asked_of
 from newsbot.storage.wordindex.segments import Segment
 from tests.wordmodel import WORDS, make_entries, make_queries
@@ -45,6 +47,21 @@ def test_postings_of_some_terms_are_those_among_all(seed: int, only: frozenset[s
     everything = _told(postings_of(entries))
     wanted = {name: all_ for name, all_ in everything.items() if name.decode() in only}
     assert _told(postings_of(entries, only)) == wanted
+
+
+@given(st.lists(st.tuples(st.integers(0, 0xFFFF), st.integers(1, 5))), st.randoms())
+def test_runs_are_repeated_and_put_in_order_as_numpy_does(
+    runs: list[tuple[int, int]], chance: Random
+) -> None:
+    values = np.array(sorted(value for value, _ in runs), np.uint16)
+    counts = np.array([count for _, count in runs], np.uint8)
+    assert repeated(values, counts).tolist() == np.repeat(values, counts).tolist()
+    every = np.arange(int(counts.sum()))
+    order = np.array(chance.sample(range(len(runs)), chance.randint(0, len(runs))), np.int64)
+    parts = np.split(every, np.cumsum(counts)[:-1])
+    assert gathered(every, counts, order).tolist() == [
+        one for place in order for one in parts[place].tolist()
+    ]
 
 
 @settings(deadline=None)

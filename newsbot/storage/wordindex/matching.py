@@ -24,6 +24,7 @@ from newsbot.storage.wordindex.postings import (
     gathered,
     in_text,
     in_title,
+    repeated,
 )
 from newsbot.storage.wordindex.views import View
 
@@ -175,12 +176,14 @@ def _often(view: View, term: Term, phrase: tuple[str, ...], mask: Ints) -> Ints:
 
 
 def _runs(view: View, names: list[bytes], mask: Ints) -> Ints:
-    """Where a phrase begins: articles and positions in one number, sorted."""
+    """Where a phrase begins, in the articles of a mask at least: articles and positions in one, sorted."""
     first, *others = sorted(range(len(names)), key=lambda place: view.having(names[place]))
     found = _placed(view, names[first], mask)
-    found = found[found & MAX_POSITION >= first] - np.uint32(first)
+    if first:
+        found = found[found & MAX_POSITION >= first] - np.uint32(first)
     for offset in others:
-        found = found[found & MAX_POSITION <= MAX_POSITION - offset]
+        within = found & MAX_POSITION <= MAX_POSITION - offset
+        found = found if within.all() else found[within]
         if len(found) < view.docs // _FEW:
             mask = np.zeros(view.docs, bool)
             mask[found >> 16] = True
@@ -189,22 +192,14 @@ def _runs(view: View, names: list[bytes], mask: Ints) -> Ints:
 
 
 def _placed(view: View, name: bytes, mask: Ints) -> Ints:
-    """Where a term stands in the articles of a mask: articles and positions in one number, sorted."""
+    """Where a term stands, in the articles of a mask at least: articles and positions in one, sorted."""
     docs, _ = view.postings(name)
     counts, positions = view.positions(name)
     chosen = np.flatnonzero(mask[docs])
-    if len(chosen) < len(docs):
+    if len(chosen) < len(docs) // 2:  # else it takes longer to leave the others out
         positions = gathered(positions, counts, chosen)
         docs, counts = docs[chosen], counts[chosen]
-    if not len(docs):
-        return np.empty(0, np.uint32)
-    ends = np.cumsum(counts, dtype=np.int64)
-    steps = np.zeros(int(ends[-1]), np.uint32)
-    steps[0] = docs[0]
-    steps[ends[:-1]] = np.diff(
-        docs
-    )  # summed: each article as often as it has the term, sooner than np.repeat
-    found: Ints = (np.cumsum(steps, dtype=np.uint32) << np.uint32(16)) + positions
+    found: Ints = (repeated(docs, counts) << np.uint32(16)) + positions
     return found
 
 

@@ -189,13 +189,31 @@ def joined(parts: Iterable[Postings]) -> Postings:
 
 
 def gathered(values: Ints, counts: Ints, order: Ints) -> Ints:
-    """Return runs of ``values`` (the n-th has ``counts[n]``) in the given order of runs."""
+    """Return runs of ``values`` (the n-th has ``counts[n]``, which is never 0) in the given order of runs."""
+    if not len(order):
+        return values[:0]
     sizes = counts[order].astype(np.int64)
     starts = (np.cumsum(counts, dtype=np.int64) - counts)[order]
     ends = np.cumsum(sizes)
-    places = np.arange(int(ends[-1]) if len(ends) else 0) + np.repeat(starts - (ends - sizes), sizes)
-    found: Ints = values[places]
+    steps = np.ones(int(ends[-1]), np.int64)  # summed: the place of each value
+    steps[0] = starts[0]
+    steps[ends[:-1]] = starts[1:] - starts[:-1] - sizes[:-1] + 1
+    found: Ints = values[np.cumsum(steps)]
     return found
+
+
+def repeated(values: Ints, counts: Ints) -> Ints:
+    """Return each of ascending ``values`` as often as ``counts`` says, which is never 0 (uint32).
+
+    As ``np.repeat`` does in three times the time.
+    """
+    if not len(values):
+        return np.empty(0, np.uint32)
+    ends = np.cumsum(counts, dtype=np.int64)
+    steps = np.zeros(int(ends[-1]), np.uint32)  # summed: the values
+    steps[0] = values[0]
+    steps[ends[:-1]] = np.diff(values)
+    return np.cumsum(steps, dtype=np.uint32)
 
 
 def chosen_of(postings: Postings, kept: Ints) -> Postings:

@@ -53,7 +53,7 @@ async def dashboard(
     add_routes(board, app, notices)
     app.middlewares.append(in_our_words(board))
     board.memos.warm()
-    warming = asyncio.ensure_future(_warm_up(slow))
+    warming = asyncio.gather(_warm_up(slow), *(_warm_search(quick) for _ in range(QUICK_THREADS)))
     try:
         yield board
     finally:
@@ -72,6 +72,20 @@ async def _warm_up(readers: Readers) -> None:
                 "http://localhost/", data.rules, data.storage, data.frontier, now=data.clock()
             )
         )
+
+
+async def _warm_search(readers: Readers) -> None:
+    """Search once in a thread: read what all searches do, and some words that people may ask for.
+
+    As many calls at once as there are threads go to one each.
+    """
+
+    def search(data: Data) -> None:
+        for newest in data.storage.search("", limit=1):
+            data.storage.search(newest.article.title, limit=1)
+
+    with suppress(DataError):
+        await readers.call(search)
 
 
 def add_routes(board: Dashboard, app: web.Application, notices: Notices) -> None:
