@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +98,14 @@ def test_it_can_be_killed(tmp_path: Path) -> None:
         assert process.poll() is None
         process.kill()
         assert process.wait(60) == -signal.SIGKILL
+
+
+def test_threads_may_start_them_at_once(tmp_path: Path) -> None:
+    (tmp_path / "ends.py").write_text("raise SystemExit(3)\n")
+    warm._server.cache_clear()  # the server is started by one of them
+    with ThreadPoolExecutor(4) as threads:
+        ended = threads.map(lambda _: warm.run([sys.executable, "-m", "ends"], cwd=tmp_path), range(12))
+        assert [one.returncode for one in ended] == [3] * 12
 
 
 def test_what_takes_too_long_is_killed(tmp_path: Path) -> None:

@@ -30,6 +30,8 @@ from typing import Any, AnyStr
 
 ROOT = Path(__file__).resolve().parent.parent
 _RESOURCE_WARNINGS = ["-W", "error::ResourceWarning"]
+_LOCK = Lock()
+"""One server, and one start at a time: adopting is the matter of the whole process."""
 _PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
 _READ_AT_START = ("PYTHON", "LC_", "LANG", "MALLOC_", "LD_")
 
@@ -51,7 +53,8 @@ class Popen(subprocess.Popen[AnyStr]):
             "environment": dict(os.environ if asked["env"] is None else asked["env"]),
         }
         given = [number if fd == -1 else fd for number, fd in enumerate(streams)]
-        self.pid = _server().start(request, given)
+        with _LOCK:
+            self.pid = _server().start(request, given)
         self._child_created = True
         self._close_pipe_fds(*(asked[name] for name in _PIPES))  # type: ignore[attr-defined]
 
@@ -111,7 +114,6 @@ class _Server:
     def __init__(self) -> None:
         here, there = socket.socketpair()
         self._socket = here
-        self._lock = Lock()
         with there:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "tests.warmth", str(there.fileno())],
@@ -124,14 +126,13 @@ class _Server:
     def start(self, request: Mapping[str, Any], streams: Sequence[int]) -> int:
         """Start a program and return its process id; it is a child of this process."""
         data = json.dumps(request).encode()
-        with self._lock:
-            _adopt(True)
-            try:
-                socket.send_fds(self._socket, [len(data).to_bytes(4, "big")], streams)
-                self._socket.sendall(data)
-                answer = self._socket.recv(4)
-            finally:
-                _adopt(False)
+        _adopt(True)
+        try:
+            socket.send_fds(self._socket, [len(data).to_bytes(4, "big")], streams)
+            self._socket.sendall(data)
+            answer = self._socket.recv(4)
+        finally:
+            _adopt(False)
         if len(answer) != 4:
             raise RuntimeError("the process that starts programs is gone")
         return int.from_bytes(answer, "big")
