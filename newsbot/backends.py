@@ -115,7 +115,7 @@ def ignored_settings(settings: SettingsLike) -> list[str]:
     Without REDIS_URL the crawl is in the data file, whatever host is named.
     """
     if not settings.get("REDIS_URL"):
-        return [name for name in ("REDIS_HOST", "REDIS_PORT") if settings.get(name)]
+        return [name for name in ("REDIS_HOST", "REDIS_PORT", "REDIS_PARAMS") if settings.get(name)]
     ignored = [name for name in _OF_THEIR_SCHEDULER if settings.get(name)]
     persist = settings.get("SCHEDULER_PERSIST")
     if persist is not None and str(persist).lower() in ("", "0", "false"):

@@ -171,7 +171,8 @@ def test_settings_of_scrapy_redis_that_mean_nothing_here_are_named():
     told = backends.ignored_settings
     assert told({"SCHEDULER_PERSIST": False}) == [], "without Redis nobody expects anything of it"
     assert told({"REDIS_HOST": "127.0.0.1"}) == ["REDIS_HOST"], "who has moved here would crawl into a file"
-    redis = {"REDIS_URL": "redis://127.0.0.1/"}
+    assert told({"REDIS_PARAMS": '{"host": "127.0.0.1"}'}) == ["REDIS_PARAMS"]
+    redis = {"REDIS_URL": "redis://127.0.0.1/", "REDIS_PARAMS": {"db": 1}}
     assert told(redis | {"SCHEDULER_PERSIST": True}) == []
     assert told(redis | {"SCHEDULER_PERSIST": False, "SCHEDULER_FLUSH_ON_START": True}) == [
         "SCHEDULER_PERSIST=False",
