@@ -9,7 +9,7 @@ from typing import Any
 
 from lxml.html import HtmlElement
 
-from newsbot.extraction.authormarks import named_bylines, sure_names
+from newsbot.extraction.authormarks import AuthorMarks, author_marks
 from newsbot.extraction.evidence import JSON_LD, META, MICRODATA, RULE, VISIBLE, Candidate
 from newsbot.extraction.jsonld import Nodes, texts, types_of
 from newsbot.extraction.names import BY, MAX_AUTHORS, clean_authors
@@ -136,9 +136,10 @@ def _is_site(name: str, page: Page) -> bool:
 
 def _bylines(page: Page) -> list[str]:
     """Visible bylines outside of comments and side columns: the first that gives names."""
-    if marked := _marked_names(page):
+    marks = author_marks(page.tree)
+    if marked := _marked_names(page, marks):
         return marked
-    for element in islice(named_bylines(page.tree), 40):
+    for element in marks.named:
         if _is_aside(element, page):
             continue
         text = text_of(element, 400)
@@ -188,11 +189,11 @@ def _is_full_name(name: str) -> bool:
     return 2 <= len(words) <= 4 and all(word[:1].isupper() for word in words)
 
 
-def _marked_names(page: Page) -> list[str]:
+def _marked_names(page: Page, marks: AuthorMarks) -> list[str]:
     """Names that markup alone makes certain, be they one word in small letters; those side by side."""
     names: list[str] = []
     beside: HtmlElement | None = None
-    for element in islice(sure_names(page.tree), 20):
+    for element in marks.sure:
         parent = element.getparent()
         group = parent.getparent() if parent is not None else None
         text = text_of(element, 100)

@@ -39,7 +39,7 @@ def xpath(expression: str) -> Callable[[HtmlElement], list[HtmlElement]]:
     return run
 
 
-_ITEM = xpath("//*[@itemprop]")
+_ITEM = xpath("//@itemprop/..")
 _CODE = frozenset({"script", "style"})
 
 
