@@ -13,7 +13,7 @@ from newsbot.extraction.clues import Known, basic_clues, own_clues
 from newsbot.extraction.forest import from_json, shipped
 from newsbot.extraction.islands import GAP, without_weak_islands
 from newsbot.extraction.learned import Judged, judge
-from newsbot.extraction.pieces import MAX_PIECES, cut
+from newsbot.extraction.pieces import MAX_PIECES, Box, Piece, cut
 from newsbot.extraction.readable import readable
 from newsbot.extraction.surroundings import surrounding_clues
 from newsbot.extraction.talk import NAMES, talk
@@ -196,3 +196,39 @@ def test_a_fault_of_readability_costs_no_page(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr("newsbot.extraction.readable.Document", fail)
     assert readable(parse_html(page())) == []
+
+
+def test_an_address_alone_stays_between_lines_of_the_article() -> None:
+    """Trees do not judge a short link; what stands between judged lines is no menu."""
+    box = Box("p", (), None, frozenset(), "p", 0)
+    texts = [
+        "A first paragraph.",
+        "https://example.org/a",
+        "A second one.",
+        "https://example.org/b",
+        "More",
+        "x",
+    ]
+    pieces = [Piece(text, box, 0.0, 0.0, 0, False) for text in texts]
+    judged = Judged(pieces, np.array([2, -9, 1, -9, -9, -3], np.float32))
+    kept = judged.without_foreign(blocks(*texts), -1.0)
+    assert [block.text for block in kept] == texts[:3]
+
+
+def test_a_page_is_read_with_care_only_where_the_first_reading_is_far_from_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    careful: list[str] = []
+
+    def with_care(*_: object, **__: object) -> list[Block]:
+        careful.append("asked")
+        return blocks(*PROSE)
+
+    monkeypatch.setattr(body, "SAME", 2.0)  # the trees never agree
+    monkeypatch.setattr(body, "_trafilatura", with_care)
+    monkeypatch.setattr(body, "_quick", lambda *_: blocks(*PROSE))
+    assert body.generic_body(parse_html(page()), NOTHING)[1] == "trafilatura"
+    assert not careful
+    monkeypatch.setattr(body, "_quick", lambda *_: blocks(*PROSE[:1]))
+    body.generic_body(parse_html(page()), NOTHING)
+    assert careful

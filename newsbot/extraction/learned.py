@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -41,6 +42,9 @@ _REPEATED = 40
 """A piece so long that comes again is another copy of the text (for phones, for print)."""
 
 
+_ADDRESS = re.compile(r"https?://\S{1,500}")
+
+
 @dataclass(frozen=True, slots=True)
 class Judged:
     """Pieces of a page and how likely each belongs to the article, in log odds."""
@@ -59,11 +63,20 @@ class Judged:
         return found
 
     def without_foreign(self, blocks: Iterable[Block], least: float) -> list[Block]:
-        """Return ``blocks`` (of another extractor) without those that are judged below ``least``."""
+        """Return ``blocks`` (of another extractor) without those that are judged below ``least``.
+
+        An address alone on its line is judged like any link. It stays between lines of the article.
+        """
         best: dict[str, float] = {}
         for piece, score in zip(self.pieces, self.scores, strict=True):
             best[piece.text] = max(float(score), best.get(piece.text, _NEVER))
-        return [block for block in blocks if best.get(block.text, 0.0) > least]
+        blocks = list(blocks)
+        scores = [best.get(block.text, 0.0) for block in blocks]
+        return [
+            block
+            for block, score, inside in zip(blocks, scores, _inside(scores), strict=True)
+            if score > least or (inside and _ADDRESS.fullmatch(block.text))
+        ]
 
     def with_missing(self, blocks: list[Block], least: float) -> list[Block]:
         """Return ``blocks`` (of another extractor) with what it left out and is judged above ``least``.
@@ -97,6 +110,22 @@ class Judged:
         for index, block in enumerate(blocks):
             whole += [block, *after.get(index, ())]
         return whole
+
+
+def _inside(scores: list[float]) -> list[bool]:
+    """Say of each line whether the nearest judged lines on both sides belong to the article."""
+    before, after = _last_judged(scores), _last_judged(scores[::-1])[::-1]
+    return [min(pair) > 0 for pair in zip(before, after, strict=True)]
+
+
+def _last_judged(scores: list[float]) -> list[float]:
+    """The score of the nearest line before each that was judged."""
+    found: list[float] = []
+    last = _NEVER
+    for score in scores:
+        found.append(last)
+        last = score if score > _NEVER else last
+    return found
 
 
 def word_pairs(text: str) -> Counter[tuple[str, str]]:
