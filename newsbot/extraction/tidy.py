@@ -9,6 +9,7 @@ from lxml import etree
 
 from newsbot.extraction.blocks import Block
 from newsbot.extraction.dates import find_date
+from newsbot.extraction.legalnotes import without_legal_end
 from newsbot.extraction.strings import key
 
 MAX_LABEL = 40
@@ -79,8 +80,8 @@ _ENDS = re.compile(r"[.!?…。»”\"')]\s*$")
 
 
 def tidy(blocks: list[Block]) -> list[Block]:
-    """Return ``blocks`` without pointers to other articles, labels, appeals and picture credits."""
-    return [block for block in blocks if not _is_foreign(block.text)]
+    """Return ``blocks`` without pointers to other articles, labels, appeals, picture credits, legal notes."""
+    return without_legal_end([block for block in blocks if not _is_foreign(block.text)])
 
 
 def _is_foreign(text: str) -> bool:

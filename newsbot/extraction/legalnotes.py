@@ -1,0 +1,52 @@
+"""Notes on the law that close a text: whose the rights are, what may be copied, who answers for what.
+
+One such sentence may stand in news about copyright. A stretch at the end that begins with one, and is made of
+them at least by half, is the site's own.
+"""
+
+from __future__ import annotations
+
+import re
+
+from newsbot.extraction.blocks import Block
+
+MAX_LINES = 15
+"""Lines at the end of a text that are looked at."""
+_LOOKED_AT = 600
+"""Letters of a line that are."""
+_MAX_OTHERS = 2
+"""Other lines, more than there are notes, after which no more are looked at."""
+_NOTE = re.compile(
+    r"all rights reserved|may not be (?:published|reproduced|copied|republished|redistributed)\b.{0,80}"
+    r"(?:broadcast|redistribut|rewritten|permission|consent)|for (?:your )?personal,? non-?commercial use|"
+    r"without (?:the )?(?:prior|express|explicit)[\w ,-]{0,30}(?:permission|consent) of|"
+    r"alle rechte vorbehalten|nachdruck.{0,60}(?:verboten|untersagt|genehmigung)|"
+    r"tous droits (?:réservés|de reproduction)|todos los derechos reservados|todos os direitos reservados|"
+    r"prohibida (?:su|la) reproducción|tutti i diritti riservati|riproduzione riservata|"
+    r"wszelkie prawa zastrzeżone|všechna práva vyhrazena|tüm hakları saklıdır|"
+    r"все права (?:на\b|защищены)|правовые ограничения|"
+    r"правообладател\w{1,3} (?:проекта|сайта|портала|издания)|"
+    r"охраня\w{1,5} (?:в соответствии с )?(?:законодательств|законом об авторск)|"
+    r"допускается (?:цитирование|копирование|перепечатка|использование|воспроизведение)|"
+    r"(?:полное|частичное) (?:или (?:полное|частичное) )?(?:копирование|использование|воспроизведение)|"
+    r"свидетельств\w{1,2} о регистрации (?:сми|средства массовой)|"
+    r"(?:редакция|администрация)\b.{0,60}\bне нес[её]т ответственности|"
+    r"(?:гиперссылк|ссылк)\w{1,3}.{0,60}\bобязательн|обязательн\w{1,3}.{0,40}гиперссылк|"
+    r"усі права (?:захищені|застережені)|всі права (?:захищені|застережені)|"
+    r"(?:гіперпосилання|посилання).{0,60}\bобов['’]язков"
+)
+
+
+def without_legal_end(blocks: list[Block]) -> list[Block]:
+    """Return ``blocks`` without the notes on the law at their end; a text of nothing else stays."""
+    end = start = len(blocks)
+    notes = others = 0
+    for index in range(end - 1, max(-1, end - 1 - MAX_LINES), -1):
+        if _NOTE.search(blocks[index].text[:_LOOKED_AT].lower()):
+            notes += 1
+            start = index if notes >= others else start
+        else:
+            others += 1
+            if others > notes + _MAX_OTHERS:
+                break
+    return blocks[:start] if start else blocks

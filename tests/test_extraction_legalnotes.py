@@ -1,0 +1,55 @@
+"""Notes on the law at the end of a text are the site's; in the middle they are news."""
+
+from __future__ import annotations
+
+import pytest
+
+from newsbot.extraction.blocks import Block
+from newsbot.extraction.legalnotes import MAX_LINES, without_legal_end
+from newsbot.extraction.tidy import tidy
+
+NEWS = ["The council voted on Monday.", "The new bridge opens in May.", "Nobody spoke against it."]
+RIGHTS = "Все права на материалы, опубликованные на сайте, охраняются в соответствии с законодательством."
+
+
+def left(*texts: str) -> list[str]:
+    return [block.text for block in without_legal_end([Block("paragraph", text) for text in texts])]
+
+
+@pytest.mark.parametrize(
+    "note",
+    [
+        RIGHTS,
+        "Copyright 2024 The Paper. All rights reserved.",
+        "This material may not be published, broadcast, rewritten or redistributed.",
+        "This copy is for your personal, non-commercial use only. To order copies, visit the shop.",
+        "Nachdruck, auch auszugsweise, nur mit Genehmigung der Redaktion.",
+        "При использовании материалов гиперссылка на сайт обязательна.",
+        "Редакция сайта не несет ответственности за содержание рекламы.",
+        "При повному використанні гіперпосилання на сайт обов'язкове.",
+        "Riproduzione riservata",
+    ],
+)
+def test_a_note_at_the_end_goes(note: str) -> None:
+    assert left(*NEWS, note) == NEWS
+
+
+def test_a_stretch_of_notes_goes_with_lines_among_them() -> None:
+    assert left(*NEWS, RIGHTS, "Версия 5.0, август 2004.", RIGHTS, "Распространяется бесплатно.") == NEWS
+
+
+def test_a_sentence_about_rights_among_others_stays() -> None:
+    whole = [NEWS[0], "The song may not be reproduced without the permission of its author.", *NEWS[1:]]
+    assert left(*whole) == whole
+
+
+def test_a_text_of_nothing_else_stays() -> None:
+    assert left(RIGHTS, RIGHTS) == [RIGHTS, RIGHTS]
+
+
+def test_only_the_end_is_looked_at() -> None:
+    assert len(left(*NEWS, *[RIGHTS] * (MAX_LINES + 4))) == len(NEWS) + 4
+
+
+def test_it_is_part_of_tidying() -> None:
+    assert [block.text for block in tidy([Block("paragraph", text) for text in (*NEWS, RIGHTS)])] == NEWS
