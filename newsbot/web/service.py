@@ -15,6 +15,7 @@ from aiohttp import web
 from newsbot import backends
 from newsbot.clock import system_clock
 from newsbot.errors import DataError, UserError
+from newsbot.heap import keep_free
 from newsbot.web.alerting import alert_rounds
 from newsbot.web.dashboard.access import make_access
 from newsbot.web.dashboard.app import dashboard
@@ -30,6 +31,8 @@ logger = logging.getLogger(__name__)
 HUBS_EVERY = 5.0
 REVIEW_EVERY = 60.0
 AGAIN_EVERY = 1.0
+FREE_KEPT = 32 * 2**20
+"""Bytes of free memory that a thread may keep for its next answer."""
 _SPREAD = random.Random()  # noqa: S311  (spreads rounds, keeps no secret)
 
 
@@ -72,6 +75,7 @@ async def serve(
 @asynccontextmanager
 async def running(settings: backends.SettingsLike, options: Options) -> AsyncIterator[str]:
     """Serve within the block, which gets our address. Raises :class:`newsbot.errors.UserError` kinds."""
+    keep_free(FREE_KEPT)
     access = make_access(options.token, options.host, public=bool(options.public_url))
     async with AsyncExitStack() as stack:
         data = OffThread()
