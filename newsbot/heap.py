@@ -22,8 +22,8 @@ def trim() -> bool:
 def keep_free(size: int) -> bool:
     """Let glibc keep so many free bytes at the end of each heap; False where the C library is not glibc.
 
-    Else every search maps and clears some 20 MB anew for arrays that live for milliseconds, which takes
-    half its time (mallopt(3); pieces of more than an eighth of ``size`` still come from the system).
+    Else a search for a phrase maps and clears 19 MB anew for arrays that live for milliseconds, which takes a
+    quarter of its time (mallopt(3); pieces of more than an eighth of ``size`` still come from the system).
     """
     try:
         call = ctypes.CDLL(None).mallopt
