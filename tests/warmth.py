@@ -10,6 +10,7 @@ import random
 import runpy
 import socket
 import sys
+import time
 import warnings
 from importlib import import_module
 from typing import Any
@@ -41,11 +42,16 @@ def serve(asked: socket.socket) -> dict[str, Any] | None:
             return None
         request = json.loads(asked.recv(int.from_bytes(size, "big"), socket.MSG_WAITALL))
         reading, writing = os.pipe()
-        between = os.fork()
+        with warnings.catch_warnings():  # of threads, from Python 3.12 on: libraries have some of their own
+            warnings.simplefilter("ignore", DeprecationWarning)
+            between = os.fork()
         if between == 0:
+            parent = os.getpid()
             if child := os.fork():  # its parent ends now: it becomes a child of the test
                 os.write(writing, child.to_bytes(4, "big"))
                 os._exit(0)
+            while os.getppid() == parent:
+                time.sleep(0.001)
             for fd in (reading, writing):
                 os.close(fd)
             for number, fd in enumerate(streams):
