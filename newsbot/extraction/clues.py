@@ -183,7 +183,16 @@ def box_clues(pieces: list[Piece]) -> Columns:
 @lru_cache(maxsize=8192)
 def _told(names: tuple[str, ...]) -> Numbers:
     """Which subjects the words of a box name: 1 or 0 for each."""
-    return _numbers([any(pattern.search(word) for word in names) for _, pattern in _PATTERNS])
+    named = 0
+    for word in names:
+        named |= _subjects(word)
+    return _numbers([named >> place & 1 for place in range(len(_PATTERNS))])
+
+
+@lru_cache(maxsize=16384)
+def _subjects(word: str) -> int:
+    """A bit for each subject that a word names: a new site brings new names, made of words that are known."""
+    return sum((pattern.search(word) is not None) << place for place, (_, pattern) in enumerate(_PATTERNS))
 
 
 def _told_around(box: Box, sums: dict[Box, Numbers]) -> Numbers:
