@@ -61,6 +61,7 @@ class Popen(subprocess.Popen[AnyStr]):
 
 _PIPES = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")
 _COLD = ("executable", "preexec_fn", "pass_fds", "shell", "start_new_session")
+"""Arguments with which a program starts cold."""
 _ARGUMENTS = (
     *("args", "executable", "preexec_fn", "close_fds", "pass_fds", "cwd", "env", "startupinfo"),
     *("creationflags", "shell", *_PIPES, "restore_signals", "gid", "gids", "uid", "umask"),
@@ -82,7 +83,10 @@ def run(command: Sequence[str], *, timeout: float = 120, **options: Any) -> subp
 
 
 def context() -> ForkServerContext:
-    """Return what starts processes for functions of a test, as the context "spawn" does, but warm."""
+    """Return what starts processes for functions of a test, as the context "spawn" does, but warm.
+
+    They have the environment of the moment at which the first of them was started.
+    """
     chosen = multiprocessing.get_context("forkserver")
     chosen.set_forkserver_preload(["pytest", "hypothesis", "newsbot.backends", "newsbot.storage.mongo"])
     return chosen
@@ -94,9 +98,7 @@ def _module_of(asked: Mapping[str, Any]) -> dict[str, Any] | None:
     warns = words[:2] == _RESOURCE_WARNINGS
     if warns:
         words = words[2:]
-    plain = not any(
-        asked[name] for name in ("executable", "preexec_fn", "pass_fds", "shell", "start_new_session")
-    )
+    plain = not any(asked[name] for name in _COLD)
     if program != sys.executable or words[:1] != ["-m"] or not plain or sys.platform != "linux":
         return None
     if asked["env"] is not None and _at_start(asked["env"]) != _at_start(os.environ):

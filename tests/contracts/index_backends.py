@@ -39,11 +39,12 @@ def open_sqlite(folder: Path) -> NearIndex:
 
 
 def open_redis(folder: Path) -> NearIndex:
-    """The namespace is noted in the folder: processes that share the one share the other."""
-    note = folder / "index-namespace"
+    """Server and namespace are noted in the folder: processes that share the one share the others."""
+    note = folder / "index-place"
     if not note.exists():
-        note.write_text(f"test-{secrets.token_hex(8)}")
-    return RedisIndex(redisserver.redis_url(), namespace=note.read_text())
+        note.write_text(f"{redisserver.redis_url()} test-{secrets.token_hex(8)}")
+    url, namespace = note.read_text().split()
+    return RedisIndex(url, namespace=namespace)
 
 
 BACKENDS: dict[str, Callable[[Path], NearIndex]] = {"redis": open_redis, "sqlite": open_sqlite}
