@@ -13,6 +13,8 @@ import pytest
 from newsbot import backends
 from newsbot.pauses import paused
 from newsbot.storage.base import story_id
+from newsbot.storage.sqlite import SqliteStorage
+from newsbot.storage.wordindex.searching import MAX_WAITING
 from newsbot.urls import canonicalize, fingerprint
 from newsbot.web.dashboard.api import description
 from newsbot.web.dashboard.operations import OPERATIONS
@@ -120,6 +122,22 @@ def test_members_of_a_story_say_what_they_are_to_it(tmp_path: Path) -> None:
     visit(settings, look)
 
 
+def test_a_search_says_that_not_all_is_indexed(
+    settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(SqliteStorage, "waiting", lambda _: MAX_WAITING + 5)
+
+    async def look(visitor: Visitor) -> None:
+        for words, unindexed in (("bridge", MAX_WAITING + 5), ("", 0)):
+            _, text = await visitor.get(f"/api/articles?q={words}")
+            assert json.loads(text)["unindexed"] == unindexed
+            _, page = await visitor.get(f"/articles?q={words}")
+            assert ("4\u202f101 articles wait for the index" in page) == bool(unindexed)
+            assert ("scrapy articles index" in page) == bool(unindexed)
+
+    visit(settings, look)
+
+
 def test_pages_of_a_search_hold_each_article_once(settings: dict[str, Any]) -> None:
     async def look(visitor: Visitor) -> None:
         seen: list[str] = []
@@ -128,6 +146,7 @@ def test_pages_of_a_search_hold_each_article_once(settings: dict[str, Any]) -> N
             found = json.loads(text)
             seen += [one["canonical_url"] for one in found["articles"]]
             assert found["more"] == (page < 3)
+            assert found["unindexed"] == 0
         assert len(seen) == len(set(seen)) == 45
         _, text = await visitor.get("/api/articles?q=bridge&source=other.test")
         assert json.loads(text)["articles"] == []

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
-from typing import Any
+from typing import Any, cast
 
 from newsbot.items import Article
 from newsbot.storage.base import ArticleFilter, Hit, Story
+from newsbot.storage.indexing import Indexing
+from newsbot.storage.wordindex.searching import MAX_WAITING
 from newsbot.urls import canonicalize
 from newsbot.versions import changes
 from newsbot.web.readers import Data
@@ -56,6 +58,8 @@ class Found:
     page: int
     more: bool
     """There is a next page."""
+    unindexed: int = 0
+    """Articles of which only the newest were searched, since they wait for the index; 0: all were."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +101,9 @@ def find(data: Data, words: str, where: ArticleFilter, page: int, *, by_time: bo
     last = page * PER_PAGE
     hits = data.storage.search(words, where, limit=last + 1, by_time=by_time)
     shown = hits[last - PER_PAGE : last]
-    return Found([_of_hit(hit) for hit in shown], page, len(hits) > last and page < MAX_PAGE)
+    waiting = cast("Indexing", data.storage).waiting() if words.strip() else 0
+    unindexed = waiting if waiting > MAX_WAITING else 0
+    return Found([_of_hit(hit) for hit in shown], page, len(hits) > last and page < MAX_PAGE, unindexed)
 
 
 def whole(data: Data, url: str) -> Whole | None:
