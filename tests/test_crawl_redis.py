@@ -89,7 +89,7 @@ def test_two_workers_share_the_work(world: World, site: DemoServer, server: Redi
         assert local.count() == 0
 
 
-@pytest.mark.parametrize("moment", [30, 70])  # by then home pages are found: a guess waits minutes
+@pytest.mark.parametrize("moment", [15, 70])
 def test_a_killed_worker_loses_nothing(
     world: World, site: DemoServer, server: RedisServer, moment: int
 ) -> None:

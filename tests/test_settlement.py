@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from newsbot import settlement
 from newsbot.errors import DataUnavailable
 from newsbot.items import Kind, Link, Where
 from newsbot.settlement import settle
@@ -262,6 +263,27 @@ def test_a_guessed_home_is_asked_by_plain_http_when_https_does_not_answer(make_d
     assert entry.url == ("http://old.test/" if asked else "https://old.test/")
     state = desk.state.frontier.known([entry.fingerprint])[entry.fingerprint].state
     assert state == ("pending" if asked else "done")
+
+
+def test_who_is_killed_before_the_next_guess_is_queued_leaves_the_home_due_at_once(make_desk, monkeypatch):
+    class Killed(BaseException):
+        pass
+
+    def killed(*_):
+        raise Killed
+
+    desk = make_desk({"old.test": "domain: old.test\n"})
+    visit = desk.visit("https://old.test/", Kind.SECTION, where=Where.SEED)
+    visit.outcome.error = "refused"
+    with monkeypatch.context() as patch:
+        patch.setattr(settlement, "queue_found", killed)
+        with pytest.raises(Killed):
+            settle(desk.state, visit)
+    (lease,) = desk.state.frontier.lease("other", 1, horizon=desk.clock.now + 5, ttl=60)
+    again = desk.begin(lease)
+    again.outcome.error = "refused"
+    settle(desk.state, again)
+    assert desk.state.frontier.entry(fingerprint("https://old.test/")).url == "http://old.test/"
 
 
 def test_a_home_that_does_not_answer_either_way_is_left_after_its_attempts(make_desk):
