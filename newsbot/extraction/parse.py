@@ -9,6 +9,7 @@ from lxml import etree
 from lxml.html import HtmlElement, HTMLParser, document_fromstring
 
 from newsbot.errors import NotAnArticle
+from newsbot.extraction.asides import without_asides
 from newsbot.extraction.charset import decode
 
 MAX_BYTES = 6_000_000
@@ -67,6 +68,7 @@ def parse_html(html: bytes, charset: str | None = None) -> HtmlElement:
         raise NotAnArticle("empty")
     _free_main(tree)
     _narrow_rows(tree)
+    without_asides(tree)
     if len(markup) > LONG_MARKUP:
         _shorten_classes(tree)
     return tree
