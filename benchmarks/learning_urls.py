@@ -28,7 +28,6 @@ import re
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -41,6 +40,7 @@ from newsbot.ranking import judge
 from newsbot.rules import shape
 from newsbot.rules.induce import path_of
 from newsbot.rules.learn import BOUND, learn
+from newsbot.rules.learn import lately as of_rules
 from newsbot.rules.schema import Rule
 from newsbot.rules.traits import traits
 from newsbot.rules.trees import Node, boost
@@ -162,11 +162,11 @@ def _cost_of_judging(path: Path, pages: Sequence[Labelled]) -> Iterator[float]:
     ]
     once = {link.url: (rule, own, link) for rule, own, link in found}
     for links in (found, list(once.values())):
-        shape.log_odds.cache_clear()
-        fresh = {id(own): replace(own, _seen={}) for own in learned.values()}
+        shape.lately.clear()
+        of_rules.clear()
         began = time.process_time()
         for rule, own, link in links:
-            judge(link, rule, depth=1, now=now, learned=fresh[id(own)])
+            judge(link, rule, depth=1, now=now, learned=own)
         yield (time.process_time() - began) / len(links)
 
 

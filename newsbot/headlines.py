@@ -7,18 +7,16 @@ last. Where both items have a lead, the text below the headline, and the leads d
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from hashlib import blake2b
-from itertools import islice, takewhile
-from typing import Any
+from itertools import takewhile
 
 from newsbot.frontier.base import Entry
+from newsbot.headlinetable import PLACES, Address, HeadlineTable
 from newsbot.items import Kind, Where
 from newsbot.words import token_bytes
 
-MAX_HEADLINES = 50_000
-"""Headlines that a worker remembers, of all sites; 13 MB where each has one address."""
 MAX_ADDRESSES = 4
 """Addresses remembered of one headline; the latest stay."""
 LEAST_WORDS = 4
@@ -26,31 +24,24 @@ LEAST_WORDS = 4
 LAST = 1.0
 """The priority of what was listed under another address: behind all else."""
 SAME_HEADLINE = "same headline"
+_ELSEWHERE = f"{SAME_HEADLINE} as under another address"
+_KNOWN = "same_headline"
+"""Until it is named: key of the entry's data with the fingerprint of the earlier address."""
 _LISTS = (Where.FEED.value, Where.NEWS_SITEMAP.value)
-
-_SHARE = 64
-_DIGEST = 12
-_KEY = 16  # bytes of a fingerprint
-_MAX_URL = 2048
-
-_Seen = dict[bytes, tuple[str, bytes]]
-"""Addresses by fingerprint in the order they came, each with the digest of its lead; empty: none was seen."""
 
 
 class Headlines:
     """Headlines by site, each with the addresses it was listed under; the longest unseen is forgotten."""
 
-    def __init__(self, most: int = MAX_HEADLINES) -> None:
-        self._most = most
-        self._seen: dict[bytes, bytes] = {}
-        """Addresses as :func:`_packed` writes them, the headline that was seen last at the end."""
+    def __init__(self, places: int = PLACES) -> None:
+        self._table = HeadlineTable(places)
 
     def weigh(self, entry: Entry, lead: str | None = None) -> Entry:
         """Return the entry of a listed article, marked and with the least priority if it is known.
 
         It is if the site has listed its headline under another address, with the same lead or where one of
         both has no lead (news sitemaps have none). Only items of feeds and news sitemaps are looked at that
-        nobody asked for.
+        nobody asked for. What is marked gets the other address by :func:`name`.
         """
         data = entry.data
         if entry.kind is not Kind.ARTICLE or data.get("where") not in _LISTS or data.get("force"):
@@ -59,56 +50,33 @@ class Headlines:
         if len(words) < LEAST_WORDS:
             return entry
         key = _digest(str(data["source"]).encode(), *words)
-        seen = dict(_unpacked(self._seen.pop(key, b"")))
-        own = _digest(*said) if (said := token_bytes(lead or "")) else b""
-        _url, before = seen.get(entry.fingerprint, ("", b""))
-        own = own or before
-        earlier = takewhile(lambda one: one[0] != entry.fingerprint, seen.items())
-        known = next((url for _one, (url, other) in earlier if _fits(own, other)), None)
-        _remember(seen, entry, own)
-        self._seen[key] = _packed(seen)
-        self._forget()
+        seen = self._table.addresses(key)
+        own = _digest(*said) if (said := token_bytes(lead or "")) else 0
+        own = own or next((one.lead for one in seen if one.fingerprint == entry.fingerprint), 0)
+        earlier = takewhile(lambda one: one.fingerprint != entry.fingerprint, seen)
+        known = next((one for one in earlier if _fits(own, one.lead)), None)
+        self._table.put(key, Address(entry.fingerprint, own), MAX_ADDRESSES)
         if known is None:
             return entry
-        marked: dict[str, Any] = {**data, "why": f"{SAME_HEADLINE} as {known}"}
-        return replace(entry, priority=LAST, data=marked)
-
-    def _forget(self) -> None:
-        """Let go of those not seen for longest, some at once: a dictionary finds its first one slowly."""
-        if len(self._seen) > self._most:
-            for key in list(islice(self._seen, 1 + self._most // _SHARE)):
-                del self._seen[key]
+        return replace(entry, priority=LAST, data={**data, "why": _ELSEWHERE, _KNOWN: known.fingerprint})
 
 
-def _fits(lead: bytes, other: bytes) -> bool:
+def unnamed(entries: Iterable[Entry]) -> set[bytes]:
+    """Return the fingerprints of the earlier addresses of those that are marked."""
+    return {entry.data[_KNOWN] for entry in entries if _KNOWN in entry.data}
+
+
+def name(entries: Iterable[Entry], urls: Mapping[bytes, str]) -> None:
+    """Tell in those that are marked which address had the headline first, where it is known."""
+    for entry in entries:
+        known = entry.data.pop(_KNOWN, None)
+        if known in urls:
+            entry.data["why"] = f"{SAME_HEADLINE} as {urls[known]}"
+
+
+def _fits(lead: int, other: int) -> bool:
     return not (lead and other) or lead == other
 
 
-def _remember(seen: _Seen, entry: Entry, lead: bytes) -> None:
-    if entry.fingerprint not in seen and len(seen) >= MAX_ADDRESSES:
-        del seen[next(iter(seen))]
-    seen[entry.fingerprint] = (entry.url, lead)
-
-
-def _digest(*words: bytes) -> bytes:
-    return blake2b(b" ".join(words), digest_size=_DIGEST).digest()
-
-
-def _packed(seen: _Seen) -> bytes:
-    """Return addresses as one piece of bytes, a third of what they take as objects."""
-    parts = []
-    for key, (url, lead) in seen.items():
-        written = url.encode("utf-8", "surrogatepass")[:_MAX_URL]
-        parts += [key, bytes([len(lead)]), lead, len(written).to_bytes(2, "big"), written]
-    return b"".join(parts)
-
-
-def _unpacked(packed: bytes) -> Iterator[tuple[bytes, tuple[str, bytes]]]:
-    at = 0
-    while at < len(packed):
-        lead = at + _KEY + 1
-        length = lead + packed[lead - 1]
-        url = length + 2
-        end = url + int.from_bytes(packed[length:url], "big")
-        yield packed[at : at + _KEY], (packed[url:end].decode("utf-8", "replace"), packed[lead:length])
-        at = end
+def _digest(*words: bytes) -> int:
+    return int.from_bytes(blake2b(b" ".join(words), digest_size=8).digest(), "big") or 1

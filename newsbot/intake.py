@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import compress
 
+from newsbot import headlines
 from newsbot.crawlstate import MAX_HOSTS, CrawlState
 from newsbot.discovery.traps import is_archive, is_archive_front, is_pagination
 from newsbot.frontier.base import Added, Entry
-from newsbot.headlines import SAME_HEADLINE
 from newsbot.items import Kind, Link, PageRecord, Where
 from newsbot.lessons import EXPLORED, EXPLORED_PRIORITY
 from newsbot.queueing import entry_for, page_for
@@ -86,10 +86,20 @@ def judge_found(state: CrawlState, found: Found, visit: Visit | None) -> Batch:
             continue
         if entry.fingerprint not in batch.entries:
             batch.entries[entry.fingerprint] = entry
-            batch.pages.append(page_for(entry, now))
+    _name_headlines(state, batch)
+    batch.pages = [page_for(entry, now) for entry in batch.entries.values()]
     for rule, links in heard.values():
         state.lessons.heard(rule, links)
     return batch
+
+
+def _name_headlines(state: CrawlState, batch: Batch) -> None:
+    """Tell under which address a site listed the headline of a link before."""
+    wanted = headlines.unnamed(batch.entries.values())
+    if wanted:
+        here = {key: entry.url for key, entry in batch.entries.items() if key in wanted}
+        kept = state.storage.pages(sorted(wanted - here.keys()))
+        headlines.name(batch.entries.values(), here | {key: page.url for key, page in kept.items()})
 
 
 def _queue(state: CrawlState, batch: Batch, visit: Visit | None, *, force: bool) -> int:
@@ -105,7 +115,7 @@ def _queue(state: CrawlState, batch: Batch, visit: Visit | None, *, force: bool)
         state.frontier.add(changed, force=True)
     new = sum(verdict is Added.NEW for verdict in verdicts)
     state.count("links/new", new)
-    marked = [entry.data["why"].startswith(SAME_HEADLINE) for entry in entries]
+    marked = [entry.data["why"].startswith(headlines.SAME_HEADLINE) for entry in entries]
     state.count("links/same_headline", sum(compress(marked, (one is Added.NEW for one in verdicts))))
     state.count("links/known", len(verdicts) - new)
     for entry in entries:

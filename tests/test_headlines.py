@@ -6,7 +6,7 @@ import pytest
 
 from newsbot.discovery.feeds import parse_feed
 from newsbot.headlines import LAST, Headlines
-from newsbot.headlines import _unpacked as headlines_of
+from newsbot.headlinetable import SHELF
 from newsbot.intake import queue_found
 from newsbot.items import Kind, Where
 from newsbot.urls import fingerprint
@@ -37,6 +37,15 @@ def test_a_known_headline_under_another_address_is_marked_and_comes_last(desk):
     assert desk.state.storage.pages([fingerprint(story(2))])[fingerprint(story(2))].history[0]["why"] == (
         f"same headline as {story(1)}"
     )
+
+
+def test_an_address_of_the_same_list_is_named_and_one_without_a_record_is_not(desk):
+    listed(desk, story(1), story(2))
+    assert entry(desk, story(2)).data["why"] == f"same headline as {story(1)}"
+    desk.state.storage.remove_pages([fingerprint(story(1))])
+    listed(desk, story(3))
+    assert entry(desk, story(3)).data["why"] == "same headline as under another address"
+    assert "same_headline" not in entry(desk, story(2)).data.keys() | entry(desk, story(3)).data.keys()
 
 
 def test_what_a_person_asks_for_is_not_put_last(desk):
@@ -83,7 +92,7 @@ def test_headlines_of_two_sites_are_two(desk):
 
 
 def test_the_memory_is_bounded_and_what_is_listed_stays(desk):
-    headlines = Headlines(most=10)
+    headlines = Headlines(places=SHELF)
     listed(desk, story(1))
     first = entry(desk, story(1))
     headlines.weigh(first)
@@ -98,7 +107,7 @@ def test_the_memory_is_bounded_and_what_is_listed_stays(desk):
             )
         )
         headlines.weigh(first)
-    assert len(headlines._seen) == 10
+    assert len(headlines._table) == SHELF
     moved = type(first)(
         url=story(2), fingerprint=fingerprint(story(2)), host=first.host, kind=Kind.ARTICLE, data=first.data
     )
@@ -162,8 +171,9 @@ def test_one_headline_of_every_day_keeps_the_latest_addresses_only(desk):
             data=first.data,
         )
         assert headlines.weigh(day, f"News of day {number}") is day
-    [seen] = headlines._seen.values()
-    assert [url for _key, (url, _lead) in headlines_of(seen)] == [story(number) for number in range(46, 50)]
+    [key] = {*headlines._table._keys} - {0}
+    kept = [one.fingerprint for one in headlines._table.addresses(key)]
+    assert kept == [fingerprint(story(number)) for number in range(46, 50)]
 
 
 RSS = """<rss version="2.0"><channel><title>T</title><link>https://news.test/</link>

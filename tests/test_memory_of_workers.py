@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import ctypes
+import linecache
 import sys
 import tracemalloc
 from collections import OrderedDict
+from hashlib import blake2b
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from newsbot import headlines, heap
+from newsbot import heap
 from newsbot.extraction.linetable import LineTable
+from newsbot.headlinetable import SHELF, Address, HeadlineTable
 
 DIGESTS = st.integers(0, 7).map(lambda number: bytes([number * 31]) + bytes(6) + bytes([number]))
 MARKS = st.tuples(DIGESTS, st.booleans()).map(lambda mark: mark[0] + (b"+" if mark[0][0] % 2 else b""))
@@ -66,25 +69,60 @@ def test_a_line_takes_few_bytes() -> None:
     assert len(table) == 4000
 
 
-URLS = st.text(max_size=200).map(lambda text: "https://x.test/" + text)
-
-
-@given(
-    st.dictionaries(
-        st.binary(min_size=16, max_size=16),
-        st.tuples(URLS, st.sampled_from([b"", b"x" * 12])),
-        max_size=headlines.MAX_ADDRESSES,
-    )
+ADDRESSES = st.builds(
+    Address, st.sampled_from([bytes([n]) * 16 for n in range(6)]), st.integers(0, 2**64 - 1)
 )
-def test_addresses_of_a_headline_survive_being_packed(seen: dict[bytes, tuple[str, bytes]]) -> None:
-    assert list(headlines._unpacked(headlines._packed(seen))) == list(seen.items())
+LISTINGS = st.lists(st.tuples(st.sampled_from([1, 2, 3, 2**64 - 1]), ADDRESSES), max_size=40)
 
 
-def test_an_address_that_is_too_long_is_cut() -> None:
-    seen = {bytes(16): ("https://x.test/" + "я" * 3000, b""), b"k" * 16: ("https://x.test/2", b"l" * 12)}
-    (_, (cut, _)), other = headlines._unpacked(headlines._packed(seen))
-    assert seen[bytes(16)][0].startswith(cut[:-1])
-    assert other == (b"k" * 16, ("https://x.test/2", b"l" * 12))
+@given(LISTINGS)
+def test_a_table_of_headlines_is_a_dictionary_while_there_is_room(steps: list[tuple[int, Address]]) -> None:
+    table, model = HeadlineTable(SHELF), dict[int, dict[bytes, int]]()
+    for key, address in steps:
+        table.put(key, address, 4)
+        known = model.setdefault(key, {})
+        if address.fingerprint not in known and len(known) >= 4:
+            del known[next(iter(known))]
+        known[address.fingerprint] = address.lead
+        for one, held in model.items():
+            assert {found.fingerprint: found.lead for found in table.addresses(one)} == held
+            assert [found.fingerprint for found in table.addresses(one)] == list(held)
+
+
+@given(st.lists(st.integers(1, 2**64 - 1), min_size=1, max_size=80, unique=True))
+def test_the_headline_that_was_not_seen_for_longest_makes_room(keys: list[int]) -> None:
+    table = HeadlineTable(SHELF)
+    for key in keys:
+        table.put(keys[0], Address(b"first address of", 0), 4)
+        table.put(key, Address(key.to_bytes(16, "big"), 0), 4)
+    assert len(table) <= SHELF
+    assert table.addresses(keys[0])
+    assert all(table.addresses(key) for key in keys[-SHELF // 2 :])
+
+
+def test_50_000_headlines_take_as_much_memory_as_one() -> None:
+    tracemalloc.start()
+    try:
+        table = HeadlineTable()
+        before, _ = tracemalloc.get_traced_memory()
+        digests = (blake2b(b"%d" % number, digest_size=8).digest() for number in range(50_000))
+        keys = [int.from_bytes(digest, "big") for digest in digests]
+        for key in keys:
+            table.put(key, Address(key.to_bytes(16, "big"), 7), 4)
+        kept = sum(map(bool, map(table.addresses, keys)))
+        del keys, key
+        after, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert before < 4_000_000
+    assert after - before < 200_000
+    assert kept > 48_000
+
+
+def test_source_that_was_read_for_a_traceback_is_not_kept() -> None:
+    assert linecache.getlines(__file__)
+    heap.trim()
+    assert __file__ not in linecache.cache
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="glibc only")

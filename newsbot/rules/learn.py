@@ -11,9 +11,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any
 
 from newsbot.rules.induce import LearnedPattern, induce
+from newsbot.rules.oddstable import OddsTable
 from newsbot.rules.shape import log_odds, probability
 from newsbot.rules.traits import traits
 from newsbot.rules.trees import RATE, Node, boost, from_plain
@@ -26,10 +28,13 @@ LEANING = 0.5
 """Log-odds added to every verdict: an article that is missed is worse than a page fetched in vain."""
 BOUND = 4.0
 """The prior's log-odds are cut here: what is seen of a site must be able to correct them."""
-MAX_SEEN = 16_384
 FORMAT = 1
 
 Prior = Callable[[str], float]
+
+lately = OddsTable()
+"""What the rules of all sites said of addresses lately."""
+_numbers = count()
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +47,8 @@ class LearnedRule:
     """Examples of articles that it was learned from."""
     others: int = 0
     prior: Prior = log_odds
-    _seen: dict[str, float] = field(default_factory=dict, compare=False, repr=False)
-    """Log-odds of addresses met lately: pages of a site share most of their links."""
+    _number: int = field(default_factory=_numbers.__next__, compare=False, repr=False)
+    """Tells this rule from all others of the process."""
 
     def is_article(self, url: str) -> bool:
         """Tell whether a URL looks like an article of this site; False for what is no URL."""
@@ -60,12 +65,9 @@ class LearnedRule:
         """Return the log-odds of a canonical URL."""
         if not self.trees:
             return self.prior(url)
-        odds = self._seen.get(url)
-        if odds is None:
-            if len(self._seen) >= MAX_SEEN:
-                self._seen.clear()
-            odds = self._seen[url] = self._corrected(url)
-        return odds
+        mark = hash((self._number, url))
+        odds = lately.get(mark)
+        return lately.put(mark, self._corrected(url)) if odds is None else odds
 
     def _corrected(self, url: str) -> float:
         odds, names = self.prior(url), traits(url)

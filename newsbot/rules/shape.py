@@ -10,6 +10,7 @@ import math
 import re
 from functools import lru_cache
 
+from newsbot.rules.oddstable import OddsTable
 from newsbot.rules.shapewords import (
     ARTICLES,
     HOUSE_WORDS,
@@ -42,6 +43,9 @@ _SUFFIX = re.compile(r"\.(?:s?html?|php\d?|aspx?|jsp|phtml|xhtml|cms|ece)$", re.
 _BREAKS = re.compile(r"[-_,+.~–]+")
 
 _NUMBERED = re.compile(r"(?:article|artikel|art|story|news|a|id_?)-?_?\d{5,}", re.IGNORECASE)
+
+lately = OddsTable()
+"""What :func:`log_odds` said lately."""
 
 _BIAS = -1.5
 WEIGHTS = {
@@ -92,10 +96,13 @@ def prior(url: str) -> float:
     return probability(log_odds(url))
 
 
-@lru_cache(maxsize=16_384)
 def log_odds(url: str) -> float:
-    """Return the sum of the weights of all :func:`features`. Pages of a site share most of their links."""
-    return _BIAS + sum(WEIGHTS[feature] for feature in features(url))
+    """Return the sum of the weights of all :func:`features`."""
+    mark = hash(url)
+    odds = lately.get(mark)
+    if odds is None:
+        odds = lately.put(mark, _BIAS + sum(WEIGHTS[feature] for feature in features(url)))
+    return odds
 
 
 def is_front_page(url: str) -> bool:
@@ -162,7 +169,7 @@ def _is_code(part: str) -> bool:
     return len(part) >= 9 and len(_TURNS.findall(part)) >= 3
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)  # for the names of sections: the last segment of an address is there once
 def _words_in(segment: str) -> int:
     if "%" in segment:
         segment = _ESCAPED.sub(_stand_in, segment)

@@ -37,7 +37,7 @@ def split_path(url: str) -> tuple[str, list[str], str, bool, str]:
     return host.removeprefix("www."), segments, extension, path.endswith("/"), query
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)  # for the names of folders: slugs come once, and their odds are remembered
 def kind_of(segment: str) -> str:
     """Return year, day (one or two digits), small, number, word, code, slug, mixed or other."""
     if segment.isdecimal():
@@ -97,7 +97,7 @@ def _of_folders(segments: tuple[str, ...]) -> tuple[str, ...]:
     return (*found, *(_of_slug("before", segments[-1]) if segments else ()))
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def _of_slug(place: str, segment: str) -> tuple[str, ...]:
     """Return what the last segment, or the one before it, is made of."""
     found = [f"{place}:{kind_of(segment)}"]
