@@ -65,7 +65,7 @@ def test_a_line_takes_few_bytes() -> None:
         taken, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert taken / 4000 < 50
+    assert taken / 4000 < 30
     assert len(table) == 4000
 
 

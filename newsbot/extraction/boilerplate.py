@@ -24,11 +24,11 @@ from newsbot.extraction.linetable import LineTable
 from newsbot.extraction.strings import key
 
 MAX_LINES = 20_000
-"""Lines that are remembered of a site, 0.7 MB; the one not met for longest is forgotten first."""
+"""Lines that are remembered of a site, 0.5 MB; the one not met for longest is forgotten first."""
 MAX_SITES = 64
 """Sites whose lines :class:`SiteMemories` keeps."""
 LINES_OF_MANY = 4000
-"""Lines that it keeps of each, 0.15 MB."""
+"""Lines that it keeps of each, 0.1 MB."""
 _LEAST = 12
 """Shorter lines ("He agreed.") may well stand in two articles."""
 _SAME_ARTICLE = 0.6
