@@ -33,6 +33,8 @@ class Verdict(StrEnum):
     """Same URL, same text and title."""
     SAME_TEXT = "same_text"
     """Another URL of the source holds this text: not stored, the other URL is recorded."""
+    TAKEN = "taken"
+    """What is kept under this URL came from another address, with another text: nothing was changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +185,7 @@ class Storage(Protocol):
         first, streamed: what a frontier asks that keeps only what is due soon."""
 
     # --- articles
-    def store(self, article: Article) -> Stored:
+    def store(self, article: Article, over: str | None = None) -> Stored:
         """Keep an article; see :class:`Verdict`.
 
         Texts are the same when their ``content_hash`` is, or, where one has none, letter by letter.
@@ -191,6 +193,16 @@ class Storage(Protocol):
         text is kept as a version (MAX_VERSIONS). A text that an article of the source has or once had
         is ``SAME_TEXT`` for any other URL; a URL that is an article itself then stays as it was.
         The address that was fetched (``url``) leads to the article too, unless it is one itself.
+
+        What is kept under the URL but was fetched from another address is replaced (``UPDATED``) only if
+        ``over`` is its ``content_hash``: the caller has compared the two. Else the answer is ``TAKEN``.
+        """
+
+    def readdress(self, canonical_url: str, content_hash: str, to: str) -> bool:
+        """Keep an article, with all that belongs to it, under the canonical URL ``to`` from now on.
+
+        In one atomic step, and only if it still has this text and nothing is kept under ``to``; else False.
+        A story that is named after its old URL is named after the new one.
         """
 
     def article(self, canonical_url: str) -> Article | None:

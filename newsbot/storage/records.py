@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from newsbot.items import Article
+from newsbot.urls import canonicalize, fingerprint
 
 COLUMNS = (
     "canonical_url", "url", "source", "language", "story", "duplicate_of", "published_at", "fetched_at",
@@ -63,6 +64,14 @@ def from_row(row: Mapping[str, Any]) -> Article:
     for name in _TIMES:
         values[name] = from_stamp(values[name])
     return Article(**values)
+
+
+def of_one_page(one: str, other: str) -> bool:
+    """Tell whether two addresses that were fetched are one page's; also where one of them is none."""
+    try:
+        return fingerprint(canonicalize(one)) == fingerprint(canonicalize(other))
+    except ValueError:
+        return True
 
 
 def _plain(name: str, value: Any) -> Any:

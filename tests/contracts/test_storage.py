@@ -123,7 +123,7 @@ def test_an_article_is_found_under_the_address_that_was_fetched(storage: Storage
     assert storage.store(make_article("story/1", url=again)).verdict is Verdict.UNCHANGED
     assert storage.article(again) == found
     changed = make_article("story/1", "Другой текст.", url="https://example.org/print/1")
-    assert storage.store(changed).verdict is Verdict.UPDATED
+    assert storage.store(changed, over=found.content_hash).verdict is Verdict.UPDATED
     copy = make_article("copy", "Другой текст.", url="https://example.org/amp/copy")
     assert storage.store(copy).verdict is Verdict.SAME_TEXT
     for address in ("amp/1", "m/1", "print/1", "copy", "amp/copy"):
@@ -135,7 +135,7 @@ def test_an_article_is_found_under_the_address_that_was_fetched(storage: Storage
     own = storage.article(fetched)
     assert own is not None
     assert own.canonical_url == fetched
-    storage.store(make_article("story/1", "Третий текст.", url=fetched))
+    storage.store(make_article("story/1", "Третий текст.", url=fetched), over=changed.content_hash)
     assert storage.article(fetched) == own
 
 

@@ -34,6 +34,7 @@ from newsbot.storage.mongo import (
     discovery,
     notes,
     polls,
+    readdress,
     removal,
     results,
     retention,
@@ -111,12 +112,23 @@ class MongoStorage:
         return self._streamed(page_collection.due_batches(self._place.database, after, until))
 
     # --- articles
-    def store(self, article: Article) -> Stored:
+    def store(self, article: Article, over: str | None = None) -> Stored:
         """See :meth:`newsbot.storage.base.Storage.store`."""
         with self._readable() as database:
-            stored = transact(self._place, lambda session: store.store(database, session, article))
+            try:
+                stored = transact(self._place, lambda session: store.store(database, session, article, over))
+            except store.Taken as taken:
+                return taken.stored
         self._background.stored(self._blocks.count_waiting)
         return stored
+
+    def readdress(self, canonical_url: str, content_hash: str, to: str) -> bool:
+        """See :meth:`newsbot.storage.base.Storage.readdress`."""
+        with self._readable() as database:
+            return transact(
+                self._place,
+                lambda session: readdress.readdress(database, session, canonical_url, content_hash, to),
+            )
 
     def article(self, canonical_url: str) -> Article | None:
         """See :meth:`newsbot.storage.base.Storage.article`."""

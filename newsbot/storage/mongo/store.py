@@ -14,20 +14,29 @@ from newsbot.storage.mongo.articles import text_key, version_key
 from newsbot.storage.mongo.connection import Collections, Document, Session
 from newsbot.storage.mongo.documents import to_document
 from newsbot.storage.mongo.words import add
+from newsbot.storage.records import of_one_page
 from newsbot.storage.wordindex.entry import entry_of
 from newsbot.urls import canonicalize, fingerprint
 
 _KEPT = ("story", "duplicate_of")
 
 
-def store(database: Collections, session: Session, article: Article) -> Stored:
+class Taken(Exception):
+    """The URL is another page's: raised so that the transaction, which has claimed the text, is undone."""
+
+    def __init__(self, stored: Stored) -> None:
+        super().__init__(stored.canonical_url)
+        self.stored = stored
+
+
+def store(database: Collections, session: Session, article: Article, over: str | None) -> Stored:
     """Keep an article; within a transaction, which is what makes it safe in a race.
 
     A new one takes four round trips: claim the text, insert the article unless there is one, let its words
-    wait for the index, commit.
+    wait for the index, commit. Raises :class:`Taken`.
     """
     given = to_document(article) | {"version": 1, "stored": time.time()}
-    stored, key = _keep(database, session, given)
+    stored, key = _keep(database, session, given, over)
     if stored.verdict in (Verdict.NEW, Verdict.UPDATED):
         new = stored.verdict is Verdict.NEW
         add(database, session, entry_of(article, key, stored.version), new=new)
@@ -35,7 +44,7 @@ def store(database: Collections, session: Session, article: Article) -> Stored:
     return stored
 
 
-def _keep(database: Collections, session: Session, given: Document) -> tuple[Stored, bytes]:
+def _keep(database: Collections, session: Session, given: Document, over: str | None) -> tuple[Stored, bytes]:
     """Keep an article; return also the key of the one that has its text."""
     owner = _claim_text(database, session, given)
     if owner is not None:
@@ -45,7 +54,7 @@ def _keep(database: Collections, session: Session, given: Document) -> tuple[Sto
     )
     if own is None:
         return Stored(Verdict.NEW, given["canonical_url"], 1), given["_id"]
-    return _again(database, session, given, own)
+    return _again(database, session, given, own, over)
 
 
 def _claim_text(database: Collections, session: Session, given: Document) -> Document | None:
@@ -76,9 +85,13 @@ def _of_owner(
     return Stored(Verdict.SAME_TEXT, owner["canonical_url"], owner["version"]), owner["_id"]
 
 
-def _again(database: Collections, session: Session, given: Document, own: Document) -> tuple[Stored, bytes]:
+def _again(
+    database: Collections, session: Session, given: Document, own: Document, over: str | None
+) -> tuple[Stored, bytes]:
     if _same(own, given):
         return Stored(Verdict.UNCHANGED, own["canonical_url"], own["version"]), own["_id"]
+    if over != own["content_hash"] and not of_one_page(own["url"], given["url"]):
+        raise Taken(Stored(Verdict.TAKEN, own["canonical_url"], own["version"]))
     return _update(database, session, given, own)
 
 

@@ -37,6 +37,7 @@ from newsbot.storage.sqlite import (
     changes,
     notes,
     polls,
+    readdress,
     removal,
     results,
     retention,
@@ -101,12 +102,17 @@ class SqliteStorage:
         return self._streamed(page_table.due_batches(self._database, after, until))
 
     # --- articles
-    def store(self, article: Article) -> Stored:
+    def store(self, article: Article, over: str | None = None) -> Stored:
         """See :meth:`newsbot.storage.base.Storage.store`."""
         with self._writing() as database:
-            stored = store.store(database, article)
+            stored = store.store(database, article, over)
         self._background.stored(self._blocks.count_waiting)
         return stored
+
+    def readdress(self, canonical_url: str, content_hash: str, to: str) -> bool:
+        """See :meth:`newsbot.storage.base.Storage.readdress`."""
+        with self._writing() as database:
+            return readdress.readdress(database, canonical_url, content_hash, to)
 
     def article(self, canonical_url: str) -> Article | None:
         """See :meth:`newsbot.storage.base.Storage.article`."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from newsbot.items import Article
 from newsbot.storage.base import MAX_VERSIONS, Stored, Verdict
-from newsbot.storage.records import COLUMNS, to_row
+from newsbot.storage.records import COLUMNS, of_one_page, to_row
 from newsbot.storage.sqlite import words
 from newsbot.storage.wordindex.entry import entry_of
 from newsbot.urls import canonicalize, fingerprint
@@ -28,13 +28,15 @@ _ALIAS = (
 _KEPT = ("story", "duplicate_of")
 
 
-def store(database: sqlite3.Connection, article: Article) -> Stored:
+def store(database: sqlite3.Connection, article: Article, over: str | None) -> Stored:
     """Keep an article; within a write transaction, which is what makes it safe in a race."""
     row = to_row(article)
     row["moment"] = row["published_at"] or row["fetched_at"]
     row["stored"] = time.time()
     row["fingerprint"] = fingerprint(article.canonical_url)
-    stored, number = _keep(database, row)
+    stored, number = _keep(database, row, over)
+    if stored.verdict is Verdict.TAKEN:
+        return stored
     if stored.verdict in (Verdict.NEW, Verdict.UPDATED):
         words.add(database, entry_of(article, row["fingerprint"], stored.version))
     _remember_address(database, row, number)
@@ -50,7 +52,7 @@ def insert(database: sqlite3.Connection, row: dict[str, Any]) -> int:
     return number
 
 
-def _keep(database: sqlite3.Connection, row: dict[str, Any]) -> tuple[Stored, int]:
+def _keep(database: sqlite3.Connection, row: dict[str, Any], over: str | None) -> tuple[Stored, int]:
     """Keep an article; return also the number of the one that has its text."""
     own = database.execute("SELECT * FROM article WHERE fingerprint = ?", (row["fingerprint"],)).fetchone()
     owner = _owner(database, row)
@@ -60,6 +62,8 @@ def _keep(database: sqlite3.Connection, row: dict[str, Any]) -> tuple[Stored, in
         return Stored(Verdict.UNCHANGED, own["canonical_url"], own["version"]), own["id"]
     if owner is not None and owner["id"] != own["id"]:
         return Stored(Verdict.SAME_TEXT, owner["canonical_url"], owner["version"]), owner["id"]
+    if over != own["content_hash"] and not of_one_page(own["url"], row["url"]):
+        return Stored(Verdict.TAKEN, own["canonical_url"], own["version"]), own["id"]
     return _update(database, row, own)
 
 
