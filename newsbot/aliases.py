@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from newsbot.claims import CLAIMED, is_settled
 from newsbot.crawlstate import CrawlState
 from newsbot.frontier.base import Entry
 from newsbot.items import PageRecord, Where
@@ -9,8 +10,10 @@ from newsbot.queueing import page_for
 from newsbot.urls import canonicalize, fingerprint, host_key
 from newsbot.visit import Visit
 
+ALIAS = "another address of a fetched page"
 
-def alias_of(visit: Visit, url: str, key: bytes, now: float) -> Entry:
+
+def alias_of(visit: Visit, url: str, key: bytes, now: float, why: str = ALIAS) -> Entry:
     """Return the frontier entry for another address of the visited page."""
     return Entry(
         url=url,
@@ -23,7 +26,7 @@ def alias_of(visit: Visit, url: str, key: bytes, now: float) -> Entry:
             "referrer": visit.lease.entry.url,
             "where": Where.REDIRECT.value,
             "discovered_at": now,
-            "why": "another address of a fetched page",
+            "why": why,
         },
     )
 
@@ -72,12 +75,16 @@ def record_addresses(state: CrawlState, visit: Visit, record: PageRecord) -> boo
     target = visit.outcome.redirected_to
     if target and (key := _other_page(state, visit, target)):
         moved = not visit.kind.is_source
-        _record_alias(state, visit, target, key, record if moved else None)
+        alias = alias_of(visit, target, key, state.clock())
+        _record_alias(state, alias, record if moved else None)
     if "?" in visit.lease.entry.url and (key := _other_page(state, visit, visit.lease.entry.url)):
-        _record_alias(state, visit, visit.lease.entry.url, key, None)
+        _record_alias(state, alias_of(visit, visit.lease.entry.url, key, state.clock()), None)
     canonical = visit.page.get("canonical_url")
     if canonical and canonical != target and (key := _other_page(state, visit, canonical)):
-        _record_alias(state, visit, canonical, key, None)
+        believed = is_settled(state, visit, canonical, key)
+        if believed:
+            _record_alias(state, alias_of(visit, canonical, key, state.clock(), CLAIMED), None)
+        visit.note(state.clock(), "canonical", to=canonical, believed=believed)
     return moved
 
 
@@ -91,10 +98,9 @@ def _other_page(state: CrawlState, visit: Visit, url: str) -> bytes | None:
     return None if known is not None and known.kind.is_source else key
 
 
-def _record_alias(state: CrawlState, visit: Visit, url: str, key: bytes, record: PageRecord | None) -> None:
+def _record_alias(state: CrawlState, alias: Entry, record: PageRecord | None) -> None:
     """Keep another address as done; with ``record`` as the page itself, to be fetched again when it says."""
-    alias = alias_of(visit, url, key, state.clock())
-    page = state.storage.pages([key]).get(key)
+    page = state.storage.pages([alias.fingerprint]).get(alias.fingerprint)
     if page is None or page.last_fetched is None:
         page = page_for(alias, state.clock())
         if record is not None:

@@ -39,6 +39,7 @@ from newsbot.refill import Refill
 from newsbot.rules import RuleSet
 from newsbot.rules.schema import Rule
 from newsbot.sitebooks import SiteBooks
+from newsbot.siteclaims import SiteClaims
 from newsbot.sitehealth import SiteHealth
 from newsbot.sitelines import SiteLines
 from newsbot.siterights import SiteRights
@@ -100,7 +101,7 @@ class CrawlState:
         self.hub_offers: dict[str, dict[str, Any]] | None = None
         """Hubs that pages name, see :mod:`newsbot.hubs`; None: not read yet."""
         self.list_trials = ListTrials()
-        self.site_health = SiteHealth()
+        self.site_health, self.site_claims = SiteHealth(), SiteClaims()
         self.ranked = settings.getbool("NEWSBOT_RANKING")
         """False: links are followed whatever they are likely to be, for comparison."""
         self.tombstones, self.latecomers = Tombstones(self.clock), Latecomers()
@@ -212,16 +213,16 @@ class CrawlState:
         local = backends.is_local(part)
         return Guarded(part, name, backends.place_of(part), self.outage, local=local)
 
-    async def store(self, article: Article) -> Stored:
+    async def store(self, article: Article, over: str | None = None) -> Stored:
         """Keep an article; where a server is waited for, other pages are worked on meanwhile.
 
         Raises :class:`newsbot.errors.DataError` kinds.
         """
         with self.timed("store"):
             if self._local_storage:
-                return self.storage.store(article)
+                return self.storage.store(article, over)
             guarded = cast("Guarded", self.storage)
-            return cast("Stored", await guarded.in_thread("store", article))
+            return cast("Stored", await guarded.in_thread("store", article, over))
 
     def refill_anew(self) -> None:
         """Let a frontier that keeps only what is due soon be filled, as far as it is not."""
@@ -362,6 +363,7 @@ class CrawlState:
         self.lessons.write(out)
         self.memories.write(out)
         self.site_health.write(self.notes, out)
+        self.site_claims.write(self.notes, out)
         if self.outage.count:
             self.stats.set_value("newsbot/outages", self.outage.count)
         counts = self.frontier.counts()

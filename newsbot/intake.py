@@ -13,6 +13,7 @@ from datetime import datetime
 from itertools import compress
 
 from newsbot import headlines
+from newsbot.claims import offered_by_themselves
 from newsbot.crawlstate import MAX_HOSTS, CrawlState
 from newsbot.discovery.traps import is_archive, is_archive_front, is_pagination
 from newsbot.frontier.base import Added, Entry
@@ -113,6 +114,7 @@ def _queue(state: CrawlState, batch: Batch, visit: Visit | None, *, force: bool)
     verdicts = state.frontier.add(entries, force=force)
     if visit is None and not force and (changed := _called_otherwise(state, entries)):
         state.frontier.add(changed, force=True)
+    _read_what_was_only_named(state, entries, verdicts)
     new = sum(verdict is Added.NEW for verdict in verdicts)
     state.count("links/new", new)
     marked = [entry.data["why"].startswith(headlines.SAME_HEADLINE) for entry in entries]
@@ -123,6 +125,18 @@ def _queue(state: CrawlState, batch: Batch, visit: Visit | None, *, force: bool)
         if listed and entry.url not in state.dead_sources:
             state.with_sources.add(entry.data["source"])
     return new
+
+
+def _read_what_was_only_named(state: CrawlState, entries: list[Entry], verdicts: list[Added]) -> None:
+    """Queue what another page called its canonical address, where the site offers it as a page of its own."""
+    known = [
+        entry
+        for entry, verdict in zip(entries, verdicts, strict=True)
+        if verdict is Added.KNOWN and entry.kind in (Kind.ARTICLE, Kind.SECTION)
+    ]
+    if offered := offered_by_themselves(state, known):
+        state.frontier.add(offered, force=True)
+        state.count("canonical/read_after_all", len(offered))
 
 
 def _introduce(state: CrawlState, host: str, rule: Rule, *, asked: bool) -> None:

@@ -15,6 +15,7 @@ from newsbot.latecomers import forget_texts
 from newsbot.lessons import NOTE_KIND as LESSONS
 from newsbot.monitoring.keeping import forget_lists, forget_report, monitored
 from newsbot.rules import RuleSet
+from newsbot.siteclaims import NOTE_KIND as CLAIMS
 from newsbot.sitehealth import NOTE_KIND as HEALTH
 from newsbot.sitelines import NOTE_KIND as LINES
 from newsbot.storage.base import ArticleFilter, Storage
@@ -129,6 +130,7 @@ def _forget_lessons(notes: Notes, site: str) -> None:
         for key in notes.notes(kind):
             notes.forget_note(kind, key)
     notes.forget_note(HEALTH, site)
+    notes.forget_note(CLAIMS, site)
 
 
 def _forget_results(domain: str, storage: Storage) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from newsbot.aliases import record_addresses
+from newsbot.claims import give_back
 from newsbot.crawlstate import CrawlState
 from newsbot.guessing import end_guess, guess_sources, judge_source
 from newsbot.intake import end_trial, queue_found
@@ -57,6 +58,7 @@ def settle(state: CrawlState, visit: Visit) -> None:
     home = _next_guess(visit)
     if home is None and _retry(state, visit, record):
         return
+    give_back(state, visit)
     absent = visit.guessed and end_guess(state, visit)
     judge_source(state, visit)
     book = SourceBook(state, visit, record.url) if visit.keeps_book and not absent else None

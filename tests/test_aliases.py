@@ -70,10 +70,43 @@ def test_the_other_address_of_a_visited_page_is_taken(desk, how):
     assert (record.state, record.referrers) == ("done", [STORY])
 
 
-def test_a_waiting_page_that_turns_out_to_be_the_same_waits_no_more(desk):
+TITLE = "A bridge over the river was opened"
+
+
+@pytest.mark.parametrize(
+    ("listed_as", "state"),
+    [
+        (TITLE, "done"),
+        (None, "pending"),
+        ("Bridge", "pending"),
+        ("A ferry sank at night near the coast", "pending"),
+    ],
+)
+def test_a_waiting_page_waits_no_more_where_its_headline_says_that_it_is_the_same(desk, listed_as, state):
+    desk.queue(OTHER, text=listed_as)
+    end(desk, desk.visit(STORY), canonical_url=OTHER, title=TITLE)
+    assert known(desk, OTHER).state == state
+
+
+@pytest.mark.parametrize(("claims", "state"), [((True,) * 3, "done"), ((True, True, True, False), "pending")])
+def test_a_waiting_page_waits_no_more_where_the_sites_word_is_good(desk, claims, state):
+    for claim in claims:
+        desk.state.site_claims.saw(desk.state.notes, "news.test", right=claim)
     desk.queue(OTHER)
-    end(desk, desk.visit(STORY), canonical_url=OTHER)
-    assert known(desk, OTHER).state == "done"
+    end(desk, desk.visit(STORY), canonical_url=OTHER, title=TITLE)
+    assert known(desk, OTHER).state == state
+
+
+def test_an_address_that_a_person_asked_for_is_read_whatever_names_it(desk):
+    desk.queue(OTHER, text=TITLE, force=True)
+    end(desk, desk.visit(STORY), canonical_url=OTHER, title=TITLE)
+    assert known(desk, OTHER).state == "pending"
+
+
+def test_a_form_of_the_address_waits_no_more(desk):
+    desk.queue(STORY)
+    end(desk, desk.visit(STORY + "/amp"), canonical_url=STORY, title=TITLE)
+    assert known(desk, STORY).state == "done"
 
 
 def test_a_front_page_is_not_replaced_by_a_page_that_calls_it_canonical(desk):

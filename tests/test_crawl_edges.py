@@ -481,19 +481,6 @@ def test_an_answer_without_a_page_is_no_article_and_no_fault_of_ours(site, world
     assert "Traceback" not in crawl.err
 
 
-def test_a_canonical_address_that_all_pages_share_swallows_none(site, world):
-    """A template that names the first article everywhere."""
-    head = f"<link rel='canonical' href='{HOST}/story/0'>"
-    urls = [f"{HOST}/story/{n}" for n in range(4)]
-    for n, url in enumerate(urls):
-        text = "".join(f"<p>{' '.join(f'word{n}{step}{i}' for i in range(40))}.</p>" for step in range(5))
-        page = article_html(n, head=head)
-        site.page(url, page[: page.index("<p>")] + text + "</article></body></html>")
-    feed_of(site, world, *urls)
-    world.crawl("-s", "CONCURRENT_REQUESTS=1")  # the first one comes first
-    assert len({article.content_hash for article in world.articles()}) == 4
-
-
 # --- waiting
 def test_a_crawl_that_waits_uses_no_processor_time(site, world):
     serve(site, world, 2)

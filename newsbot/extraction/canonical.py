@@ -6,11 +6,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from newsbot import urls
 from newsbot.extraction.page import Page
-from newsbot.extraction.strings import word_set
-
-_AMP_CACHE = ".cdn.ampproject.org"
-_VARIANTS = word_set("amp amp.html print printable print.html mobile share")
-"""Last steps of an address that name another form of the page above."""
+from newsbot.extraction.variants import AMP_CACHE, VARIANT_STEPS
 
 
 def canonical_url(page: Page, drop_query: tuple[str, ...] = (), stated: str | None = None) -> tuple[str, str]:
@@ -50,7 +46,7 @@ def _believed(value: str, page: Page, own: str, drop_query: tuple[str, ...]) -> 
         len(target.path) < len(source.path)
         and source.path.startswith(target.path.rstrip("/") + "/")
         and not _same_story(target.path)
-        and source.path[len(target.path) :].strip("/").lower() not in _VARIANTS
+        and source.path[len(target.path) :].strip("/").lower() not in VARIANT_STEPS
     ):
         return None  # a section instead of the page below it
     return found
@@ -58,7 +54,7 @@ def _believed(value: str, page: Page, own: str, drop_query: tuple[str, ...]) -> 
 
 def _is_kept_for(source: SplitResult, target: SplitResult) -> bool:
     """True for the copy of an AMP page in a cache: its path begins with the address of the original."""
-    return (source.hostname or "").endswith(_AMP_CACHE) and (target.hostname or "") in source.path.split("/")[
+    return (source.hostname or "").endswith(AMP_CACHE) and (target.hostname or "") in source.path.split("/")[
         :4
     ]
 

@@ -9,13 +9,10 @@ from scrapy.exceptions import DropItem
 
 from newsbot.crawlstate import CrawlState
 from newsbot.dedup.exact import text_key
-from newsbot.dedup.minhash import signature, similarity
 from newsbot.extraction import is_substantial
 from newsbot.items import Article
+from newsbot.pipelines.address import choose_address
 from newsbot.urls import canonicalize, fingerprint
-
-ANOTHER_TEXT = 0.3
-"""Similarity below which two texts cannot be versions of one article."""
 
 
 class ExactDuplicatePipeline:
@@ -39,46 +36,35 @@ class ExactDuplicatePipeline:
 
     @staticmethod
     def _check(state: CrawlState, item: Article) -> None:
-        """Raise ``DropItem`` for a copy; may be called again after a fault."""
         with state.timed("dedup_exact"):
             item.content_hash = text_key(item.text)
             if state.lessons.read_text(item.source, canonicalize(item.url), item.content_hash):
                 state.take_rules(state.rules)
-            _doubt_canonical(state, item)
-            owner = state.storage.text_owner(item.source, item.content_hash)
-            if owner is not None and fingerprint(owner) != fingerprint(item.canonical_url):
-                state.storage.store(item)  # records this address beside the owner's
-                state.latecomers.stored(item)
-                state.count("duplicates/text")
-                state.count_site(item.source, "duplicates")
-                raise DropItem(f"same_text as {owner}")
-            kept = state.storage.article(item.canonical_url)
-            if kept is not None and (_is_same(kept, item) if owner is not None else _is_trifle(kept, item)):
-                if owner is not None and fingerprint(canonicalize(item.url)) != fingerprint(
-                    item.canonical_url
-                ):
-                    state.storage.store(item)  # records this address
-                    state.latecomers.stored(item)
-                if kept.rights != item.rights:  # a reservation holds from now on, also for an unchanged text
-                    state.storage.save_rights(kept.canonical_url, item.rights)
-                state.count("articles/unchanged")
-                raise DropItem("unchanged")
+            drop_copy(state, item)
 
 
-def _doubt_canonical(state: CrawlState, item: Article) -> None:
-    """Keep an article under its own address if the canonical one that it names holds quite another text.
+def drop_copy(state: CrawlState, item: Article) -> Article | None:
+    """Settle the article's URL; return what is kept under it. Raise ``DropItem`` for a copy.
 
-    Some templates name the same address on every page; each article would replace the one before.
+    Raises :class:`newsbot.errors.DataError`; may then be called again.
     """
-    own = canonicalize(item.url)
-    if fingerprint(own) == fingerprint(item.canonical_url):
-        return
-    kept = state.storage.article(item.canonical_url)
-    if kept is None or kept.content_hash == item.content_hash or kept.url == item.url:
-        return
-    if similarity(signature(kept.text), signature(item.text)) < ANOTHER_TEXT:
-        state.count("canonical_doubted")
-        item.canonical_url = own
+    kept = choose_address(state, item)
+    owner = state.storage.text_owner(item.source, item.content_hash)
+    if owner is not None and fingerprint(owner) != fingerprint(item.canonical_url):
+        state.storage.store(item)  # records this address beside the owner's
+        state.latecomers.stored(item)
+        state.count("duplicates/text")
+        state.count_site(item.source, "duplicates")
+        raise DropItem(f"same_text as {owner}")
+    if kept is not None and (_is_same(kept, item) if owner is not None else _is_trifle(kept, item)):
+        if owner is not None and fingerprint(canonicalize(item.url)) != fingerprint(item.canonical_url):
+            state.storage.store(item)  # records this address
+            state.latecomers.stored(item)
+        if kept.rights != item.rights:  # a reservation holds from now on, also for an unchanged text
+            state.storage.save_rights(kept.canonical_url, item.rights)
+        state.count("articles/unchanged")
+        raise DropItem("unchanged")
+    return kept
 
 
 def _is_trifle(kept: Article, new: Article) -> bool:

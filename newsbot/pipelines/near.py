@@ -51,16 +51,20 @@ class NearDuplicatePipeline:
     async def process_item(self, item: Any) -> Any:
         """Return the article with its story; wait while the data are away."""
         if isinstance(item, Article):
-            state = CrawlState.of(self.crawler)
-            found = await state.outage.patiently(_ask, state, item)
-            for pause in WAITS:
-                if await state.outage.patiently(_all_stored, state, found):
-                    break
-                await asyncio.sleep(pause)
-            else:
-                await state.outage.patiently(_all_stored, state, found)
-            await state.outage.patiently(_decide, state, item, found)
+            await find_story(CrawlState.of(self.crawler), item)
         return item
+
+
+async def find_story(state: CrawlState, article: Article) -> None:
+    """Put the article into the index under its URL, and find its story; wait while the data are away."""
+    found = await state.outage.patiently(_ask, state, article)
+    for pause in WAITS:
+        if await state.outage.patiently(_all_stored, state, found):
+            break
+        await asyncio.sleep(pause)
+    else:
+        await state.outage.patiently(_all_stored, state, found)
+    await state.outage.patiently(_decide, state, article, found)
 
 
 def _ask(state: CrawlState, article: Article) -> _Found:

@@ -9,12 +9,19 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import DropItem
 
 from newsbot.crawlstate import CrawlState
+from newsbot.dedup.minhash import signature
 from newsbot.dedup.settling import settle
 from newsbot.errors import DataError, RecordBusy
 from newsbot.items import Article
 from newsbot.latecomers import forget_texts, is_out
+from newsbot.pipelines.exact import drop_copy
+from newsbot.pipelines.near import find_story
 from newsbot.storage.base import Stored, Verdict
 from newsbot.tombstones import REMOVED
+from newsbot.urls import fingerprint
+
+TRIES = 5
+"""Times that another page may be stored under the article's URL while it is looked at."""
 
 
 class StorePipeline:
@@ -33,23 +40,16 @@ class StorePipeline:
         if not isinstance(item, Article):
             return item
         state = CrawlState.of(self.crawler)
-        lost_answers = 0
-
-        async def store() -> Stored:
-            nonlocal lost_answers
-            _refuse_removed(state, item)  # it may have waited for long
-            try:
-                return await state.store(item)
-            except DataError as error:
-                lost_answers += not isinstance(error, RecordBusy)
-                raise
-
-        stored = await state.outage.patiently_await(store)
+        stored = await _store(state, item)
+        for _ in range(TRIES):
+            if stored.verdict is not Verdict.TAKEN:
+                break
+            kept = await _look_again(state, item)
+            stored = await _store(state, item, None if kept is None else kept.content_hash)
+        else:
+            raise RecordBusy(f"{item.canonical_url}: others store other texts under this URL all the time")
         state.latecomers.stored(item)
         item.version = stored.version
-        if stored.verdict is Verdict.UNCHANGED and lost_answers:
-            # it was kept by the try whose answer was lost
-            stored = replace(stored, verdict=Verdict.NEW if stored.version == 1 else Verdict.UPDATED)
         await state.outage.patiently(_settle, state, item, stored)
         return self._tell(state, item, stored)
 
@@ -66,6 +66,45 @@ class StorePipeline:
         state.count_site(item.source, "articles" if stored.verdict is Verdict.NEW else "updated")
         state.books.last_article[item.source] = state.clock()
         return item
+
+
+async def _store(state: CrawlState, article: Article, over: str | None = None) -> Stored:
+    """Store, and wait while the data are away."""
+    lost_answers = 0
+
+    async def store() -> Stored:
+        nonlocal lost_answers
+        _refuse_removed(state, article)  # it may have waited for long
+        try:
+            return await state.store(article, over)
+        except DataError as error:
+            lost_answers += not isinstance(error, RecordBusy)
+            raise
+
+    stored = await state.outage.patiently_await(store)
+    if stored.verdict is Verdict.UNCHANGED and lost_answers:
+        # it was kept by the try whose answer was lost
+        return replace(stored, verdict=Verdict.NEW if stored.version == 1 else Verdict.UPDATED)
+    return stored
+
+
+async def _look_again(state: CrawlState, article: Article) -> Article | None:
+    """Choose the URL anew: another page was kept under it. Return what is kept under the one chosen.
+
+    The index then has this text under that URL: it gets back the one that is kept there.
+    """
+    before = article.canonical_url
+    other = await state.outage.patiently(state.storage.article, before)
+    kept = await state.outage.patiently(drop_copy, state, article)
+    if fingerprint(article.canonical_url) != fingerprint(before):
+        state.peers.pop(before, None)
+        if other is not None:
+            text = signature(other.text)
+            await state.outage.patiently(
+                state.index.check_and_insert, other.canonical_url, other.source, text, state.clock()
+            )
+        await find_story(state, article)
+    return kept
 
 
 def _refuse_removed(state: CrawlState, article: Article) -> None:

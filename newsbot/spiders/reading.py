@@ -14,7 +14,7 @@ from scrapy.http import Response
 from w3lib.encoding import http_content_type_encoding
 
 from newsbot.causes import cause_of_status
-from newsbot.clock import utc
+from newsbot.clock import iso, utc
 from newsbot.crawlstate import CrawlState
 from newsbot.discovery.autodiscovery import find_sections, find_sources
 from newsbot.discovery.errors import FeedError, SitemapError
@@ -239,7 +239,8 @@ def _read_article(state: CrawlState, response: Response, visit: Visit) -> Iterat
             yield _named(tree, response, visit)  # its address did not say that it is a front
     else:
         visit.outcome.is_article = True
-        visit.page["canonical_url"] = article.canonical_url
+        visit.page["canonical_url"], visit.page["title"] = article.canonical_url, article.title
+        visit.page["published_at"] = article.published_at and iso(article.published_at)
         state.count("pages/articles")
         state.count_site(domain, "article_pages")
         article.discovered_at = utc(visit.discovered_at())

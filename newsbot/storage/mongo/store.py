@@ -29,7 +29,7 @@ class Taken(Exception):
         self.stored = stored
 
 
-def store(database: Collections, session: Session, article: Article, over: str | None) -> Stored:
+def store(database: Collections, session: Session, article: Article, over: str | None = None) -> Stored:
     """Keep an article; within a transaction, which is what makes it safe in a race.
 
     A new one takes four round trips: claim the text, insert the article unless there is one, let its words

@@ -28,7 +28,7 @@ _ALIAS = (
 _KEPT = ("story", "duplicate_of")
 
 
-def store(database: sqlite3.Connection, article: Article, over: str | None) -> Stored:
+def store(database: sqlite3.Connection, article: Article, over: str | None = None) -> Stored:
     """Keep an article; within a write transaction, which is what makes it safe in a race."""
     row = to_row(article)
     row["moment"] = row["published_at"] or row["fetched_at"]

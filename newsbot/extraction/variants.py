@@ -1,0 +1,73 @@
+"""Two addresses of one page that can be told by their form alone: AMP, print, mobile host, parameters."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import unquote, urlsplit
+
+from newsbot.extraction.strings import word_set
+
+VARIANT_STEPS = word_set("amp amp.html print printable print.html mobile share")
+"""Steps of a path that name another form of the page whose address is left without them."""
+AMP_CACHE = ".cdn.ampproject.org"
+
+_HOSTS = re.compile(r"^(?:www|m|mobile|mobil|amp|wap|touch|print|pda|lite)\.(?=[^.]+\.)")
+_ENDS = re.compile(r"(?:\.(?:amp|html?|shtml|xhtml|php|aspx?|print))+$", re.IGNORECASE)
+_KEYS = re.compile(r"(?:amp|print|printable|mobile|share|outputtype|output|view|format|m)(?:=|$)")
+_NUMBER = re.compile(r"^(?:[a-z]{0,3})(\d{5,})(?=$|[-_])|(?:^|[-_])[a-z]{0,3}(\d{5,})$")
+_DATE = re.compile(r"(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:[0-2]\d|3[01])")
+
+
+def is_variant(url: str, canonical: str) -> bool:
+    """Return True if ``canonical`` is ``url`` in another form, as far as the two tell by themselves.
+
+    Both are canonical URLs of one site. Hosts may differ in ``m.`` and the like, paths in a step (``amp``,
+    ``print``) or the ending; parameters may be left out where the path still names one page. Where headline
+    and section in the path differ, one long number at the same page's end tells.
+    """
+    one, other = urlsplit(url), urlsplit(canonical)
+    host, path = one.netloc, one.path
+    if host.partition(":")[0].endswith(AMP_CACHE):
+        _, found, rest = path.partition(f"/{other.netloc}/")
+        if not found:
+            return False
+        host, path = other.netloc, f"/{rest}"
+    if _bare_host(host) != _bare_host(other.netloc):
+        return False
+    left, right = _steps(path), _steps(other.path)
+    mine, theirs = _parameters(one.query), _parameters(other.query)
+    if not theirs <= mine:
+        return False
+    if left == right:
+        return mine == theirs or _names_a_page(right)
+    return mine == theirs and _number(left) is not None and _number(left) == _number(right)
+
+
+def _bare_host(host: str) -> str:
+    return _HOSTS.sub("", host)
+
+
+def _steps(path: str) -> tuple[str, ...]:
+    steps = [step for step in path.split("/") if step and step.lower() not in VARIANT_STEPS]
+    if steps:
+        steps[-1] = _ENDS.sub("", steps[-1])
+    return tuple(steps)
+
+
+def _parameters(query: str) -> frozenset[str]:
+    return frozenset(part for part in query.split("&") if part and not _KEYS.match(part.lower()))
+
+
+def _names_a_page(steps: tuple[str, ...]) -> bool:
+    """True for a path that names one page whatever its parameters: ``/news?id=7`` does not."""
+    last = unquote(steps[-1]) if steps else ""
+    return any(sign.isdigit() for sign in last) or last.count("-") + last.count("_") >= 2
+
+
+def _number(steps: tuple[str, ...]) -> str | None:
+    """The number of the article, if its last step begins or ends with a long one that is no date."""
+    found = _NUMBER.search(steps[-1].lower()) if steps else None
+    number = found and (found[1] or found[2])
+    if not number or _DATE.fullmatch(number) or number.endswith("000"):
+        return None
+    return str(number)

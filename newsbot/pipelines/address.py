@@ -1,0 +1,68 @@
+"""Under which URL an article is kept, where its page names another one as its canonical address.
+
+What is known by then decides (:mod:`newsbot.claims` says who may name what), and the texts do when both
+pages were read. Whichever comes first: a page that was kept under an address which then turns out to hold
+another article goes back to its own.
+"""
+
+from __future__ import annotations
+
+from newsbot.claims import came_from_elsewhere, free_address, may_name, read_after_all
+from newsbot.crawlstate import CrawlState
+from newsbot.dedup.sameness import is_one_article
+from newsbot.extraction.variants import is_variant
+from newsbot.items import Article
+from newsbot.storage.records import of_one_page
+from newsbot.urls import canonicalize, fingerprint
+
+
+def choose_address(state: CrawlState, item: Article) -> Article | None:
+    """Settle ``canonical_url``; return the article that is kept under it, or that it leads to.
+
+    Raises :class:`newsbot.errors.DataError`; may then be called again.
+    """
+    own, claim = canonicalize(item.url), item.canonical_url
+    if fingerprint(own) == fingerprint(claim):
+        return _at_home(state, item)
+    variant = is_variant(own, claim)
+    kept = state.storage.article(claim)
+    if kept is not None and not of_one_page(kept.url, item.url):
+        if not is_one_article(kept, item):
+            _refuted(state, item, kept, claim, variant=variant)
+            item.canonical_url = own
+            return _at_home(state, item)
+        if not variant and of_one_page(kept.url, claim):
+            state.site_claims.saw(state.notes, item.source, right=True)
+        item.canonical_url = kept.canonical_url  # the claim may lead there only
+        return kept
+    if not variant and (not may_name(state, item.source, claim) or _has_its_own(state, own)):
+        item.canonical_url = own
+        return _at_home(state, item)
+    return kept
+
+
+def _at_home(state: CrawlState, item: Article) -> Article | None:
+    """Return what is kept under the page's own address, after another page's article was taken from there."""
+    kept = state.storage.article(item.canonical_url)
+    if kept is None or not came_from_elsewhere(kept, item.canonical_url):
+        return kept
+    if is_one_article(kept, item):
+        state.site_claims.saw(state.notes, item.source, right=True)
+        return kept
+    return None if free_address(state, kept) else state.storage.article(item.canonical_url)
+
+
+def _refuted(state: CrawlState, item: Article, kept: Article, claim: str, *, variant: bool) -> None:
+    """The address holds quite another text: some templates name one address on all pages."""
+    state.count("canonical/doubted")
+    if variant:
+        return
+    state.site_claims.saw(state.notes, item.source, right=False)
+    if came_from_elsewhere(kept, claim):
+        read_after_all(state, claim)  # neither of the two pages is it, as it seems
+
+
+def _has_its_own(state: CrawlState, own: str) -> bool:
+    """Return True if the page's article is kept under the page's own address: there it stays."""
+    kept = state.storage.article(own)
+    return kept is not None and fingerprint(kept.canonical_url) == fingerprint(own)

@@ -1,0 +1,104 @@
+"""Whether a site's word about canonical addresses can be believed: its last claims that could be checked.
+
+A claim is checked when both pages were read: the one that names another as its canonical address, and the
+one that is named. Claims that show by their form (:mod:`newsbot.extraction.variants`) are not counted.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from enum import StrEnum
+from typing import Any
+
+from newsbot.storage.notes import Notes
+
+NOTE_KIND = "canonical"
+WINDOW = 30
+"""Checked claims of a site that are remembered."""
+ENOUGH = 3
+"""Claims that were right, by which a site is believed before its next one is checked."""
+OUTWEIGHED = 10
+"""Claims that were right, for each that was wrong, by which a site is still believed."""
+TRIES = 5
+"""Times that other workers may be quicker, until the next beat."""
+MAX_SITES = 20_000
+MAX_FETCHED = 50_000
+"""Pages of which a worker remembers that they were fetched; 4 MB."""
+
+
+class Word(StrEnum):
+    """What a site's word is worth."""
+
+    UNPROVEN = "unproven"
+    GOOD = "good"
+    BAD = "bad"
+
+
+def word_of(claims: Iterable[bool]) -> Word:
+    """Return what the word of a site is worth whose last claims were right (True) or wrong."""
+    told = list(claims)
+    wrong = told.count(False)
+    if wrong:
+        return Word.BAD if len(told) - wrong < OUTWEIGHED * wrong else Word.GOOD
+    return Word.GOOD if len(told) >= ENOUGH else Word.UNPROVEN
+
+
+class SiteClaims:
+    """The sites of one crawl. What other workers saw is known here from the next beat on."""
+
+    def __init__(self) -> None:
+        self._sites: dict[str, deque[bool]] = {}
+        self._new: dict[str, list[bool]] = {}
+        """What was seen since the last writing."""
+        self._read = False
+        self.fetched: set[bytes] = set()
+        """Fingerprints of pages that are known to have been fetched, so that nobody asks of them again."""
+
+    def word(self, storage: Notes, domain: str) -> Word:
+        """Return what a site's word is worth. Raises :class:`newsbot.errors.DataError`."""
+        self._load(storage)
+        return word_of(self._sites.get(domain, ()))
+
+    def saw(self, storage: Notes, domain: str, *, right: bool) -> None:
+        """Take in a claim that was checked. Raises :class:`newsbot.errors.DataError`."""
+        self._load(storage)
+        if domain in self._sites or len(self._sites) < MAX_SITES:
+            self._sites.setdefault(domain, deque(maxlen=WINDOW)).append(right)
+            self._new.setdefault(domain, []).append(right)
+
+    def write(self, storage: Notes, is_out: Callable[[str], bool] = lambda _: False) -> None:
+        """Add what was seen to what all workers saw, but of sites that ``is_out`` names: they were taken out.
+
+        Raises :class:`newsbot.errors.DataError`; what could not be written is written next time.
+        """
+        for domain in [one for one in self._new if is_out(one)]:
+            del self._new[domain]
+        if not self._read:
+            return
+        told = storage.notes(NOTE_KIND)
+        for _ in range(TRIES):
+            for domain in sorted(self._new):
+                claims = deque([*_claims(told.get(domain)), *self._new[domain]], maxlen=WINDOW)
+                new = {"claims": [int(one) for one in claims]}
+                if storage.swap_note(NOTE_KIND, domain, told.get(domain), new):
+                    told[domain] = new
+                    del self._new[domain]
+            if not self._new:
+                break
+            told = storage.notes(NOTE_KIND)
+        for domain, note in told.items():
+            if domain not in self._new:
+                self._sites[domain] = deque(_claims(note), maxlen=WINDOW)
+
+    def _load(self, storage: Notes) -> None:
+        if not self._read:
+            for domain, note in storage.notes(NOTE_KIND).items():
+                self._sites[domain] = deque(_claims(note), maxlen=WINDOW)
+            self._read = True
+
+
+def _claims(note: dict[str, Any] | None) -> list[bool]:
+    """Read a note; what cannot be read counts as nothing seen."""
+    told = [] if note is None else note.get("claims")
+    return [bool(one) for one in told[-WINDOW:]] if isinstance(told, list) else []

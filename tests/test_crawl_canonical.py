@@ -1,0 +1,259 @@
+"""Whole crawls of sites whose pages name other pages as their canonical address, rightly and wrongly."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from newsbot.demo.messages import Answer
+from tests.crawls import article_html, feed_xml
+
+XML = {"Content-Type": "application/rss+xml"}
+HTML = {"Content-Type": "text/html"}
+HOST = "http://news.test"
+FIXED = "recrawl: {feed: fixed, sitemap: fixed, section: fixed, article: fixed}\n"
+AGAIN = f"delay: 0\ninterval: {{feed: 1, article: 1}}\n{FIXED}"
+FEEDS_AGAIN = f"delay: 0\ninterval: {{feed: 1, article: 30d}}\n{FIXED}"
+
+
+def story(number):
+    return f"{HOST}/story/{number}"
+
+
+def canonical(url):
+    return f"<link rel='canonical' href='{url}'>"
+
+
+def page_of(number, *, head="", title=None):
+    """Return an article page whose text has no sentence of another number's."""
+    text = "".join(f"<p>{' '.join(f'word{number}x{step}x{i}' for i in range(40))}.</p>" for step in range(5))
+    page = article_html(number, head=head, title=title)
+    return page[: page.index("<p>")] + text + "</article></body></html>"
+
+
+def put(site, url, page, *, slow=0.0):
+    body = page.encode()
+    site.page(url, lambda _: Answer(body=body, headers=HTML, delay=slow))
+
+
+def feed_of(site, world, *urls, titles=()):
+    """Serve a feed of those pages with their headlines, or the ``titles`` given."""
+    feed = feed_xml(list(urls))
+    for place, url in enumerate(urls):
+        own = f"Council story number {url.rsplit('/', 1)[1]} about the bridge"
+        before = f"Council story {place} about the bridge<"
+        feed = feed.replace(before, f"{titles[place] if titles else own}<")
+    site.page(f"{HOST}/feed.xml", feed, headers=XML)
+    world.rule("news.test", f"domain: news.test\nfeeds: {HOST}/feed.xml\n")
+
+
+def asked(site):
+    return sorted(path for path in site.seen("news.test") if path.startswith("/story/"))
+
+
+def kept(world):
+    """Each article's URL and the number that its text has."""
+    return {one.canonical_url: int(one.text.split("x")[0].removeprefix("word")) for one in world.articles()}
+
+
+# --- wrong claims
+@pytest.mark.parametrize("last", [None, 0, 2], ids=["at once", "the named one last", "the named one first"])
+def test_a_canonical_address_that_all_pages_share_swallows_none(site, world, last):
+    """A template that names the first article everywhere."""
+    urls = [story(n) for n in range(5)]
+    for n, url in enumerate(urls):
+        slow = 0.0 if last is None or (n == 0) != (last == 0) else 0.7
+        put(site, url, page_of(n, head=canonical(urls[0])), slow=slow)
+    feed_of(site, world, *urls)
+    world.crawl()
+    assert kept(world) == {url: n for n, url in enumerate(urls)}
+    assert asked(site) == sorted(f"/story/{n}" for n in range(5)), "each once"
+
+
+@pytest.mark.parametrize("slow", [0, 3])
+def test_workers_side_by_side_lose_none_to_a_shared_canonical_address(site, world, slow):
+    urls = [story(n) for n in range(12)]
+    for n, url in enumerate(urls):
+        put(site, url, page_of(n, head=canonical(urls[0])), slow=0.6 if n == slow else 0.05)
+    feed_of(site, world, *urls)
+    workers = [world.start() for _ in range(3)]
+    for worker in workers:
+        worker.communicate(timeout=60)
+    assert kept(world) == {url: n for n, url in enumerate(urls)}
+
+
+def test_a_shared_canonical_address_that_nobody_links_to_takes_no_article(site, world):
+    """A staging address: the first page that is read is kept under it until the second one names it too."""
+    urls = [story(n) for n in range(4)]
+    for n, url in enumerate(urls):
+        put(site, url, page_of(n, head=canonical(f"{HOST}/story/staging")))
+    world.rule("_defaults", AGAIN)
+    feed_of(site, world, *urls)
+    world.crawl()
+    assert sorted(kept(world).values()) == [0, 1, 2, 3]
+    time.sleep(1)
+    world.crawl()
+    assert sorted(kept(world).values()) == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("first", [1, 2])
+def test_a_copied_head_hides_no_article(site, world, first):
+    """One page names another one, which the feed lists too."""
+    put(site, story(1), page_of(1, head=canonical(story(2))), slow=0.0 if first == 1 else 0.7)
+    put(site, story(2), page_of(2), slow=0.0 if first == 2 else 0.7)
+    feed_of(site, world, story(1), story(2))
+    world.crawl()
+    assert kept(world) == {story(1): 1, story(2): 2}
+
+
+def test_a_named_page_that_is_found_later_under_another_headline_is_read(site, world):
+    put(site, story(1), page_of(1, head=canonical(story(2))))
+    put(site, story(2), page_of(2))
+    world.rule("_defaults", FEEDS_AGAIN)
+    feed_of(site, world, story(1))
+    world.crawl()
+    assert kept(world) == {story(2): 1}, "all that can be known by then"
+    time.sleep(1)
+    feed_of(site, world, story(2), titles=["A ferry sank in the harbour at night"])
+    world.crawl()
+    assert kept(world) == {story(1): 1, story(2): 2}
+    world.crawl()
+    assert kept(world) == {story(1): 1, story(2): 2}
+
+
+def test_pages_that_name_each_other_are_both_kept(site, world):
+    put(site, story(1), page_of(1, head=canonical(story(2))))
+    put(site, story(2), page_of(2, head=canonical(story(1))), slow=0.4)
+    feed_of(site, world, story(1), story(2))
+    world.crawl()
+    assert kept(world) == {story(1): 1, story(2): 2}
+
+
+def test_a_chain_of_wrong_claims_loses_none(site, world):
+    for n in range(4):
+        put(site, story(n), page_of(n, head=canonical(story(n + 1))), slow=0.3 * n)
+    feed_of(site, world, *[story(n) for n in range(4)])
+    world.crawl()
+    assert sorted(kept(world).values()) == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("named", ["/", "/news/", "/story/", "http://other.test/story/1"])
+def test_a_page_that_names_no_article_is_kept_under_its_own_address(site, world, named):
+    put(site, story(1), page_of(1, head=canonical(named)))
+    put(site, "http://other.test/story/1", page_of(9))
+    world.rule("other.test", "domain: other.test\nfeeds: http://other.test/feed.xml\n")
+    site.page("http://other.test/feed.xml", feed_xml(["http://other.test/story/1"]), headers=XML)
+    links = f"<a href='{story(1)}'>A long headline about the old bridge</a>"
+    site.page(f"{HOST}/news/", f"<html><body>{links}</body></html>")
+    feed_of(site, world, story(1))
+    text = f"domain: news.test\nfeeds: {HOST}/feed.xml\nsections: {HOST}/news/\narticle: ^/story/.\n"
+    world.rule("news.test", text)
+    world.crawl("-a", "sites=news.test")
+    assert kept(world) == {story(1): 1}
+    world.crawl("-a", "sites=other.test")
+    assert kept(world) == {story(1): 1, "http://other.test/story/1": 9}
+    page = world.page(f"{HOST}/news/")
+    assert page is not None
+    assert page.last_fetched is not None, "the section is read for its links"
+
+
+def test_a_page_that_names_one_that_is_gone_keeps_its_article(site, world):
+    put(site, story(1), page_of(1, head=canonical(story(2))))
+    site.page(story(2), status=404)
+    feed_of(site, world, story(1), story(2))
+    world.crawl()
+    assert kept(world) == {story(1): 1}
+
+
+def test_a_site_that_was_wrong_is_believed_no_more(site, world):
+    put(site, story(1), page_of(1, head=canonical(story(2))), slow=0.4)
+    put(site, story(2), page_of(2))
+    world.rule("_defaults", FEEDS_AGAIN)
+    feed_of(site, world, story(1), story(2))
+    world.crawl()
+    time.sleep(1)
+    put(site, story(3), page_of(3, head=canonical(story(4))))
+    feed_of(site, world, story(3))
+    world.crawl()
+    assert kept(world) == {story(1): 1, story(2): 2, story(3): 3}
+
+
+# --- honest ones
+@pytest.mark.parametrize("slow", [1, 2])
+def test_two_addresses_of_one_article_become_one_under_the_canonical_one(site, world, slow):
+    """The site's first pages of this kind: both are read."""
+    for n in (1, 2):
+        put(site, f"{HOST}/story/{n}", page_of(7, head=canonical(story(2))), slow=0.5 if n == slow else 0.0)
+    feed_of(site, world, story(1), story(2))
+    world.crawl()
+    assert kept(world) == {story(2): 7}
+
+
+@pytest.mark.parametrize(
+    ("fetched", "named"),
+    [
+        ("/story/1?from=rss", "/story/1"),
+        ("/story/a-long-slug-here?from=rss&n=2", "/story/a-long-slug-here"),
+        ("/story/1/amp", "/story/1"),
+        ("/story/1.amp.html", "/story/1.html"),
+        ("/print/story/1", "/story/1"),
+        ("/story/84512937", "/story/world/84512937-a-headline"),
+        ("http://m.news.test/story/1", "/story/1"),
+        ("http://amp.news.test/story/1.html", "/story/1"),
+    ],
+)
+def test_a_form_of_an_address_costs_no_second_download(site, world, fetched, named):
+    one = fetched if fetched.startswith("http") else HOST + fetched
+    put(site, one, page_of(1, head=canonical(HOST + named)))
+    put(site, HOST + named, page_of(1, head=canonical(HOST + named)))
+    feed_of(site, world, one, HOST + named)
+    world.crawl("-s", "CONCURRENT_REQUESTS=1", "-a", f"urls={one}")
+    site.log.clear()
+    world.crawl()
+    assert asked(site) == []
+    assert list(kept(world)) == [HOST + named]
+
+
+def test_a_canonical_address_that_nobody_listed_costs_no_download(site, world):
+    put(site, story(1), page_of(1, head=canonical(story("slug"))))
+    put(site, story("slug"), page_of(1, head=canonical(story("slug"))))
+    world.rule("_defaults", FEEDS_AGAIN)
+    feed_of(site, world, story(1))
+    world.crawl()
+    time.sleep(1)
+    feed_of(site, world, story("slug"), titles=["Council story number 1 about the bridge"])
+    world.crawl()
+    assert asked(site) == ["/story/1"], "its headline says that it is known"
+    assert kept(world) == {story("slug"): 1}
+
+
+def test_a_site_whose_word_is_proven_costs_no_second_download(site, world):
+    """After three pairs that were one article each."""
+
+    def pair(n):
+        for url in (story(n), story(f"slug{n}")):
+            put(site, url, page_of(n, head=canonical(story(f"slug{n}"))))
+        return story(n), story(f"slug{n}")
+
+    world.rule("_defaults", FEEDS_AGAIN)
+    feed_of(site, world, *[url for n in range(3) for url in pair(n)])
+    world.crawl()
+    assert len(asked(site)) == 6
+    site.log.clear()
+    urls = [url for n in range(10, 16) for url in pair(n)]
+    feed_of(site, world, *urls, titles=["News"] * 12)
+    time.sleep(1)
+    world.crawl("-s", "CONCURRENT_REQUESTS=1")
+    assert len(asked(site)) == 6
+    assert len(kept(world)) == 9
+
+
+def test_a_listed_page_with_the_headline_of_the_one_that_names_it_is_not_read(site, world):
+    title = "Seven bridges over the river are closed"
+    for n in (1, 2):
+        put(site, story(n), page_of(7, head=canonical(story(2)), title=title))
+    feed_of(site, world, story(1), story(2), titles=[title, title])
+    world.crawl("-s", "CONCURRENT_REQUESTS=1")
+    assert kept(world) == {story(2): 7}
+    assert len(asked(site)) == 1
