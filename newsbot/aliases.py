@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from newsbot.claims import CLAIMED, is_settled
+from newsbot.claims import CLAIMED, is_own_form, is_settled
 from newsbot.crawlstate import CrawlState
 from newsbot.frontier.base import Entry
 from newsbot.items import PageRecord, Where
@@ -81,9 +81,11 @@ def record_addresses(state: CrawlState, visit: Visit, record: PageRecord) -> boo
         _record_alias(state, alias_of(visit, visit.lease.entry.url, key, state.clock()), None)
     canonical = visit.page.get("canonical_url")
     if canonical and canonical != target and (key := _other_page(state, visit, canonical)):
-        believed = is_settled(state, visit, canonical, key)
+        form = is_own_form(visit, canonical)
+        believed = form or is_settled(state, visit, canonical, key)
         if believed:
-            _record_alias(state, alias_of(visit, canonical, key, state.clock(), CLAIMED), None)
+            why = ALIAS if form else CLAIMED
+            _record_alias(state, alias_of(visit, canonical, key, state.clock(), why), None)
         visit.note(state.clock(), "canonical", to=canonical, believed=believed)
     return moved
 

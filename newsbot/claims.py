@@ -64,14 +64,17 @@ def may_name(state: CrawlState, source: str, claim: str) -> bool:
     return state.site_claims.word(state.notes, source) is not Word.BAD
 
 
+def is_own_form(visit: Visit, claim: str) -> bool:
+    """Return True for another form of the address that the visit has read."""
+    own = visit.outcome.redirected_to or canonicalize(visit.lease.entry.url, visit.rule.drop_query)
+    return is_variant(own, claim)
+
+
 def is_settled(state: CrawlState, visit: Visit, claim: str, key: bytes) -> bool:
     """Return True if the address that the visited page calls canonical needs no visit of its own.
 
     ``key`` is its fingerprint. Raises :class:`newsbot.errors.DataError`.
     """
-    own = visit.outcome.redirected_to or canonicalize(visit.lease.entry.url, visit.rule.drop_query)
-    if is_variant(own, claim):
-        return True
     if not may_name(state, visit.rule.domain, claim):
         return False
     known = state.frontier.known([key]).get(key)

@@ -237,7 +237,7 @@ def test_a_site_whose_word_is_proven_costs_no_second_download(site, world):
         return story(n), story(f"slug{n}")
 
     world.rule("_defaults", FEEDS_AGAIN)
-    feed_of(site, world, *[url for n in range(3) for url in pair(n)])
+    feed_of(site, world, *[url for n in range(3) for url in pair(n)], titles=["News"] * 6)
     world.crawl()
     assert len(asked(site)) == 6
     site.log.clear()
