@@ -91,18 +91,20 @@ async def _store(state: CrawlState, article: Article, over: str | None = None) -
 async def _look_again(state: CrawlState, article: Article) -> Article | None:
     """Choose the URL anew: another page was kept under it. Return what is kept under the one chosen.
 
-    The index then has this text under that URL: it gets back the one that is kept there.
+    The index may have the text of either under the URL of the other: each is put where it belongs.
     """
     before = article.canonical_url
     other = await state.outage.patiently(state.storage.article, before)
     kept = await state.outage.patiently(drop_copy, state, article)
-    if fingerprint(article.canonical_url) != fingerprint(before):
+    moved = fingerprint(article.canonical_url) != fingerprint(before)
+    if moved:
         state.peers.pop(before, None)
-        if other is not None:
-            text = signature(other.text)
-            await state.outage.patiently(
-                state.index.check_and_insert, other.canonical_url, other.source, text, state.clock()
-            )
+    if moved and other is not None:
+        text = signature(other.text)
+        await state.outage.patiently(
+            state.index.check_and_insert, other.canonical_url, other.source, text, state.clock()
+        )
+    if moved or kept is None:
         await find_story(state, article)
     return kept
 

@@ -1,0 +1,163 @@
+"""Under which URL an article is kept: pages that name another one, in every order, also at one instant."""
+
+from __future__ import annotations
+
+import asyncio
+from itertools import permutations
+
+import pytest
+from scrapy.exceptions import DropItem
+
+from newsbot.claims import CLAIMED
+from newsbot.dedup.minhash import signature
+from newsbot.pipelines.exact import ExactDuplicatePipeline
+from newsbot.pipelines.near import NearDuplicatePipeline
+from newsbot.pipelines.store import StorePipeline
+from newsbot.pipelines.validate import ValidatePipeline
+from newsbot.settlement import settle
+from newsbot.siteclaims import Word
+from newsbot.storage.base import story_id
+from tests.builders import make_article
+
+PIPELINES = (ValidatePipeline, ExactDuplicatePipeline, NearDuplicatePipeline, StorePipeline)
+
+
+def url(number):
+    return f"https://news.test/story/{number}"
+
+
+def names(number, other, **fields):
+    """Article ``number`` whose page names that of ``other``."""
+    return make_article(
+        number, canonical_url=url(other), title=f"Headline {number} of a long story", **fields
+    )
+
+
+async def through(desk, item, pipelines=PIPELINES):
+    for pipeline in pipelines:
+        answer = pipeline.from_crawler(desk.crawler).process_item(item)
+        if asyncio.iscoroutine(answer):
+            await answer
+    return item
+
+
+def keep(desk, *items):
+    for item in items:
+        try:
+            asyncio.run(through(desk, item))
+        except DropItem:
+            continue
+
+
+def kept(desk):
+    """URL and title's number of each article."""
+    return {one.canonical_url: one.title.split()[1] for one in desk.state.storage.iter_articles()}
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+@pytest.mark.parametrize("claims", [(0, 0, 0), (1, 2, 0), (1, 1, 1), (1, 0, 2), (9, 9, 9)])
+def test_articles_that_name_others_are_all_kept_in_any_order(desk, order, claims):
+    keep(desk, *[names(number, claims[number]) for number in order])
+    assert sorted(kept(desk).values()) == ["0", "1", "2"]
+    home = {url(number): str(number) for number in range(3) if claims[number] == number}
+    assert home.items() <= kept(desk).items(), "who names itself has its own address"
+    assert [len(desk.state.storage.versions(one)) for one in kept(desk)] == [1, 1, 1]
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_looking_again_changes_nothing(desk, order):
+    items = [names(number, 0) for number in order]
+    keep(desk, *items)
+    before = kept(desk)
+    keep(desk, *[names(number, 0) for number in reversed(order)])
+    assert kept(desk) == before == {url(number): str(number) for number in range(3)}
+    edited = [names(number, 0) for number in order]
+    for item in edited:
+        item.text += " An update says a little more than before, and more than a trifle it is for sure."
+    keep(desk, *edited)
+    assert kept(desk) == before
+    assert {one.version for one in desk.state.storage.iter_articles()} == {2}
+
+
+@pytest.mark.parametrize("order", [(1, 2), (2, 1)])
+def test_one_article_under_two_addresses_is_kept_under_the_canonical_one(desk, order):
+    pages = {
+        1: make_article(7, url=url(1), canonical_url=url(2)),
+        2: make_article(7, url=url(2), canonical_url=url(2)),
+    }
+    keep(desk, *[pages[number] for number in order])
+    assert list(kept(desk)) == [url(2)]
+    for address in (url(1), url(2)):
+        found = desk.state.storage.article(address)
+        assert found is not None
+        assert found.canonical_url == url(2)
+
+
+def test_a_checked_claim_tells_what_the_sites_word_is_worth(desk):
+    for number in range(3):
+        one = make_article(number, canonical_url=url(f"slug{number}"))
+        keep(desk, one, make_article(number, url=url(f"slug{number}"), canonical_url=url(f"slug{number}")))
+    assert desk.state.site_claims.word(desk.state.notes, "news.test") is Word.GOOD
+    keep(desk, names(50, 60), names(60, 60))
+    assert desk.state.site_claims.word(desk.state.notes, "news.test") is Word.BAD
+    assert desk.stat("canonical/wrong") == 1
+
+
+def test_a_site_with_a_bad_word_names_its_pages_by_their_form_only(desk):
+    desk.state.site_claims.saw(desk.state.notes, "news.test", right=False)
+    keep(desk, names(1, 2), make_article(3, url=url(3) + "/amp", canonical_url=url(3)))
+    assert list(kept(desk)) == [url(1), url(3)]
+
+
+def test_the_address_that_two_unlike_pages_name_is_read_after_all(desk):
+    visit = desk.visit(url(1))
+    visit.outcome.status = 200
+    visit.page.update(canonical_url=url(9), title="Headline 1 of a long story")
+    keep(desk, names(1, 9))
+    settle(desk.state, visit)
+    entry = desk.entry(url(9))
+    assert desk.state.frontier.known([entry.fingerprint])[entry.fingerprint].state == "done"
+    [record] = desk.state.storage.pages([entry.fingerprint]).values()
+    assert record.history[0]["why"] == CLAIMED
+    keep(desk, names(2, 9))
+    assert desk.state.frontier.known([entry.fingerprint])[entry.fingerprint].state == "pending"
+    assert desk.stat("canonical/read_after_all") == 1
+
+
+def test_a_story_and_the_index_follow_an_article_to_its_own_address(desk):
+    keep(desk, names(1, 2), names(2, 2))
+    stories = {one.canonical_url: one.story for one in desk.state.storage.iter_articles()}
+    assert stories == {url(1): story_id(url(1)), url(2): story_id(url(2))}
+    for number in (1, 2):
+        text = signature(make_article(number).text)
+        near = desk.state.index.check_and_insert("https://x.test/", "x.test", text, desk.clock())
+        assert [one.doc_id for one in near] == [url(number)]
+        desk.state.index.check_and_insert("https://x.test/", "x.test", signature(""), desk.clock())
+
+
+@pytest.mark.parametrize("named", [9, 0])
+def test_pages_that_name_one_address_at_the_same_instant_are_all_kept(desk, named):
+    """Each has looked before any was stored."""
+    items = [names(number, named) for number in range(4)]
+
+    async def run():
+        for item in items:
+            await through(desk, item, PIPELINES[:3])
+        for item in reversed(items):
+            await through(desk, item, PIPELINES[3:])
+
+    asyncio.run(run())
+    assert sorted(kept(desk).values()) == ["0", "1", "2", "3"]
+    for address, number in kept(desk).items():
+        text = signature(make_article(int(number)).text)
+        near = desk.state.index.check_and_insert("https://x.test/", "x.test", text, desk.clock())
+        assert [one.doc_id for one in near] == [address]
+        desk.state.index.check_and_insert("https://x.test/", "x.test", signature(""), desk.clock())
+
+
+def test_an_edit_that_comes_from_the_page_itself_is_a_version(desk):
+    keep(desk, make_article(7, url=url(1), canonical_url=url(2)))
+    longer = make_article(7).text + " The page itself says more of it now: the bridge is to be closed again."
+    keep(desk, make_article(7, url=url(2), canonical_url=url(2), text=longer))
+    [article] = desk.state.storage.iter_articles()
+    assert (article.canonical_url, article.version, article.text) == (url(2), 2, longer)

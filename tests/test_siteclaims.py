@@ -1,0 +1,79 @@
+"""What a site's word about canonical addresses is worth, and how workers share it."""
+
+from __future__ import annotations
+
+import pytest
+
+from newsbot.siteclaims import NOTE_KIND, WINDOW, SiteClaims, Word, word_of
+
+SITE = "news.test"
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "word"),
+    [
+        (0, 0, Word.UNPROVEN),
+        (2, 0, Word.UNPROVEN),
+        (3, 0, Word.GOOD),
+        (0, 1, Word.BAD),
+        (9, 1, Word.BAD),
+        (10, 1, Word.GOOD),
+        (19, 2, Word.BAD),
+    ],
+)
+def test_a_word_is_worth_what_came_of_it(right, wrong, word):
+    assert word_of([False] * wrong + [True] * right) is word
+
+
+def see(desk, claims, *told):
+    for right in told:
+        claims.saw(desk.state.notes, SITE, right=right)
+
+
+def test_what_was_seen_counts_at_once_and_is_kept(desk):
+    notes, claims = desk.state.notes, SiteClaims()
+    see(desk, claims, True, True, True)
+    assert claims.word(notes, SITE) is Word.GOOD
+    assert SiteClaims().word(notes, SITE) is Word.UNPROVEN
+    claims.write(notes)
+    assert SiteClaims().word(notes, SITE) is Word.GOOD
+    claims.write(notes)
+    assert len(notes.notes(NOTE_KIND)[SITE]["claims"]) == 3
+
+
+def test_workers_learn_of_each_other_what_a_word_is_worth(desk):
+    notes, one, other = desk.state.notes, SiteClaims(), SiteClaims()
+    see(desk, one, True, True)
+    see(desk, other, True)
+    other.write(notes)
+    one.write(notes)
+    assert one.word(notes, SITE) is Word.GOOD
+    see(desk, other, False)
+    other.write(notes)
+    assert one.word(notes, SITE) is Word.GOOD
+    one.write(notes)
+    assert one.word(notes, SITE) is Word.BAD
+
+
+def test_old_claims_are_forgotten(desk):
+    claims = SiteClaims()
+    see(desk, claims, False, *[True] * WINDOW)
+    claims.write(desk.state.notes)
+    assert desk.state.notes.notes(NOTE_KIND)[SITE]["claims"] == [1] * WINDOW
+
+
+def test_a_site_that_was_taken_out_leaves_nothing(desk):
+    claims = SiteClaims()
+    see(desk, claims, True)
+    claims.write(desk.state.notes, lambda domain: domain == SITE)
+    assert desk.state.notes.notes(NOTE_KIND) == {}
+
+
+@pytest.mark.parametrize("note", [{}, {"claims": None}, {"claims": "111"}, {"claims": {"1": 1}}])
+def test_a_damaged_note_counts_as_nothing_seen(desk, note):
+    desk.state.notes.save_note(NOTE_KIND, SITE, note)
+    claims = SiteClaims()
+    assert claims.word(desk.state.notes, SITE) is Word.UNPROVEN
+    see(desk, claims, True)
+    claims.write(desk.state.notes)
+    assert desk.state.notes.notes(NOTE_KIND)[SITE] == {"claims": [1]}
