@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import closing
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -97,7 +98,7 @@ def database(mongo_uri):
     name = f"newsbot_test_{uuid4().hex[:12]}"
     place, _, options = mongo_uri.partition("?")
     yield f"{place.rstrip('/')}/{name}{'?' if options else ''}{options}"
-    with MongoClient(mongo_uri) as client:
+    with MongoClient[dict[str, Any]](mongo_uri) as client:
         client.drop_database(name)
 
 
