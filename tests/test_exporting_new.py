@@ -157,6 +157,9 @@ def test_feeds_are_read_back_as_they_were_meant(tmp_path):
     assert len(entries[1].findtext(f"{{{ATOM}}}summary") or "") <= SUMMARY + 2
     answer = place.run("articles", "feed", "harbour", "--source", "other.net", "--format", "rss")
     assert answer.out.count("<item>") == 1
+    wrong = place.run("articles", "feed", "--address", "nonsense")
+    assert (wrong.code, wrong.out) == (2, "")
+    assert wrong.err == "scrapy articles: --address: 'nonsense' is no absolute http(s) URL\n"
 
 
 @settings(max_examples=100, deadline=None)

@@ -215,6 +215,10 @@ def feed(call: Call) -> int:
     """Write the newest articles that a query finds as a feed."""
     options = call.options
     path = None if str(options.output) == "-" else options.output
+    try:
+        _ = options.address and canonicalize(options.address)
+    except ValueError as error:
+        raise ArgumentError(f"--address: {error}") from error
     with stored(call.settings) as storage:
         data = feed_of(
             storage,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from email.utils import format_datetime
+from uuid import NAMESPACE_URL, uuid5
 from xml.etree import ElementTree as ET
 
 from newsbot.errors import ArgumentError
@@ -36,25 +38,36 @@ def feed_of(
     ``kind``, :class:`newsbot.errors.DataError` kinds.
     """
     hits = storage.search(query, where, limit=limit, by_time=True)
-    title = f"newsbot: {query.strip()}" if query.strip() else "newsbot"
-    return to_feed((hit.article for hit in hits), kind=kind, title=title, address=address)
+    asked = [query.strip()] + ([where.source, where.language, where.story] if where else [None] * 3)
+    title = ": ".join(["newsbot", *filter(None, [", ".join(filter(None, asked))])])
+    identity = f"urn:uuid:{uuid5(NAMESPACE_URL, 'newsbot:' + json.dumps(asked))}"
+    return to_feed((hit.article for hit in hits), kind=kind, title=title, address=address, identity=identity)
 
 
-def to_feed(articles: Iterable[Article], *, kind: str, title: str, address: str = "") -> bytes:
-    """Return articles as a feed, in the given order."""
+def to_feed(
+    articles: Iterable[Article],
+    *,
+    kind: str,
+    title: str,
+    address: str = "",
+    identity: str = "urn:newsbot:feed",
+) -> bytes:
+    """Return articles as a feed, in the given order. ``identity`` is a URI that stays that of this feed."""
     if kind not in TYPES:
         raise ArgumentError(f"{kind}: is no kind of feed (there is: {', '.join(TYPES)})")
     given = list(articles)
-    root = _atom(given, title, address) if kind == "atom" else _rss(given, title, address)
+    root = (
+        _atom(given, title, address, identity) if kind == "atom" else _rss(given, title, address or identity)
+    )
     ET.indent(root)
     text: str = ET.tostring(root, encoding="unicode")
     return f'<?xml version="1.0" encoding="utf-8"?>\n{text}\n'.encode()
 
 
-def _atom(articles: list[Article], title: str, address: str) -> ET.Element:
+def _atom(articles: list[Article], title: str, address: str, identity: str) -> ET.Element:
     root = ET.Element("feed", xmlns=ATOM)
     _add(root, "title", title)
-    _add(root, "id", address or "urn:newsbot:feed")
+    _add(root, "id", identity)
     _add(root, "updated", _iso(max(map(_moment, articles), default=_EARLY)))
     _add(_add(root, "author"), "name", "newsbot")
     if address:
@@ -79,7 +92,7 @@ def _rss(articles: list[Article], title: str, address: str) -> ET.Element:
     root = ET.Element("rss", version="2.0")
     channel = _add(root, "channel")
     _add(channel, "title", title)
-    _add(channel, "link", address or "urn:newsbot:feed")
+    _add(channel, "link", address)
     _add(channel, "description", title)
     _add(channel, "lastBuildDate", _mail(max(map(_moment, articles), default=_EARLY)))
     for article in articles:

@@ -8,6 +8,8 @@ token is asked for, also to read. Acting always takes the token: programs send i
 
 from __future__ import annotations
 
+import base64
+import binascii
 import hashlib
 import hmac
 import ipaddress
@@ -61,6 +63,22 @@ class Access:
             return True
         return self._has_token(request) or self.session(request) is not None
 
+    def may_follow(self, request: web.Request) -> bool:
+        """Return True if the request may read feeds: feed readers send a name and a password, the token.
+
+        A browser sends these by itself, also where another site's page asks it to: they open nothing else.
+        """
+        if self.may_read(request):
+            return True
+        kind, _, given = request.headers.get("Authorization", "").partition(" ")
+        if kind.lower() != "basic":
+            return False
+        try:
+            _name, _, password = base64.b64decode(given, validate=True).decode().partition(":")
+        except (binascii.Error, UnicodeDecodeError):
+            return False
+        return self._is_token(request, password)
+
     def may_act(self, request: web.Request, form_secret: str | None) -> bool:
         """Return True if the request may change something."""
         if self._has_token(request):
@@ -96,9 +114,12 @@ class Access:
     # --- inside
     def _has_token(self, request: web.Request) -> bool:
         kind, _, given = request.headers.get("Authorization", "").partition(" ")
-        if not self.token or kind.lower() != "bearer" or not given:
+        return kind.lower() == "bearer" and self._is_token(request, given.strip())
+
+    def _is_token(self, request: web.Request, given: str) -> bool:
+        if not self.token or not given:
             return False
-        if _equal(given.strip(), self.token):
+        if _equal(given, self.token):
             return True
         self._tries.take(request.remote or "")
         return False

@@ -19,6 +19,7 @@ from newsbot.web.dashboard import operations, pages
 from newsbot.web.dashboard.access import COOKIE, SESSION_SECONDS, Access
 from newsbot.web.dashboard.api import add_api
 from newsbot.web.dashboard.faults import in_our_words
+from newsbot.web.dashboard.feeds import add_feeds
 from newsbot.web.dashboard.memos import make_memos
 from newsbot.web.dashboard.metrics import CONTENT_TYPE, exposition
 from newsbot.web.dashboard.operations import Run
@@ -93,6 +94,7 @@ def add_routes(board: Dashboard, app: web.Application, notices: Notices) -> None
     for path, handler in pages.PAGES:
         app.router.add_get(path, board.reading(_bound(board, handler)))
     add_api(board, app)
+    add_feeds(board, app)
     app.router.add_get("/assets/{name}", asset)
     for name, run, back in _DOING:
         app.router.add_post(f"/do/{name}", board.acting(_doing(board, name, run, back)))

@@ -124,6 +124,7 @@ async def articles(board: Dashboard, request: web.Request) -> web.Response:
         last_page=MAX_PAGE,
         previous=link("/articles", **same, page=found.page - 1),
         next=link("/articles", **same, page=found.page + 1),
+        feed=link("/articles.atom", **{name: value for name, value in same.items() if name != "sort"}),
     )
 
 

@@ -36,7 +36,9 @@ CLOSED = (
     "No token is set: start scrapy serve with NEWSBOT_WEB_TOKEN. Without one it answers only reads, on a "
     "loopback address, asked by a loopback name, and without --public-url."
 )
-PROGRAMS = ("/api/", "/openapi.json", "/metrics", "/healthz", "/push/", "/indexnow")
+FEEDS = "/articles."
+"""How the addresses of feeds begin."""
+PROGRAMS = ("/api/", "/openapi.json", "/metrics", "/healthz", "/push/", "/indexnow", FEEDS)
 """How the addresses begin that only programs ask for."""
 KINDS = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 ASSETS = ("style.css", "keys.js", "icon.svg")
@@ -89,6 +91,16 @@ class Dashboard:
 
         return guarded
 
+    def following(self, handler: Handler) -> Handler:
+        """Return a handler of a feed: as :meth:`reading`, also for who sends the token as a password."""
+
+        async def guarded(request: web.Request) -> web.StreamResponse:
+            if not self.access.may_follow(request):
+                return self.closed(request)
+            return await self._readable(request, handler)
+
+        return guarded
+
     def acting(self, handler: Handler) -> Handler:
         """Return a handler of POST requests that obeys only who may act."""
 
@@ -117,8 +129,14 @@ class Dashboard:
         if not self.access.token:
             return self.refusal(request, 403, "Closed", CLOSED)
         if is_program(request):
-            answer = json_answer({"error": "send the header Authorization: Bearer TOKEN"}, 401)
-            answer.headers["WWW-Authenticate"] = "Bearer"
+            feed = request.path.startswith(FEEDS)
+            how = (
+                "the token as the password, with any name"
+                if feed
+                else "the header Authorization: Bearer TOKEN"
+            )
+            answer = json_answer({"error": f"send {how}"}, 401)
+            answer.headers["WWW-Authenticate"] = 'Basic realm="newsbot"' if feed else "Bearer"
             return answer
         return self.page(request, "login.html", 401, wrong=False)
 

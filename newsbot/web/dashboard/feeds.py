@@ -1,0 +1,51 @@
+"""Searches as feeds: what the page of articles finds, newest first, for feed readers."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Awaitable, Callable
+
+from aiohttp import ETag, web
+
+from newsbot.exporting.feed import TYPES, feed_of
+from newsbot.web.dashboard.operations import FILTERS, filter_of
+from newsbot.web.dashboard.parameters import given, number
+from newsbot.web.dashboard.rendering import COMPRESSED_FROM, HEADERS
+from newsbot.web.dashboard.service import FEEDS, Dashboard
+
+LIMIT = 50
+MAX_LIMIT = 200
+_NO_FILTERS = ("sort", "page")
+PARAMETERS = (
+    *(one for one in FILTERS if one.name not in _NO_FILTERS),
+    number("limit", "At most so many articles.", LIMIT, MAX_LIMIT),
+)
+
+
+def add_feeds(board: Dashboard, app: web.Application) -> None:
+    """Add an address for each format of feeds."""
+    for kind in TYPES:
+        app.router.add_get(FEEDS + kind, board.following(_feed(board, kind)))
+
+
+def _feed(board: Dashboard, kind: str) -> Callable[[web.Request], Awaitable[web.Response]]:
+    async def feed(request: web.Request) -> web.Response:
+        asked = given(request, PARAMETERS, {})
+        where, address = filter_of(asked), str(request.url)
+        body = await board.readers.call(
+            lambda data: feed_of(
+                data.storage, asked["q"] or "", where, kind=kind, limit=asked["limit"], address=address
+            )
+        )
+        mark = ETag(hashlib.sha256(body).hexdigest()[:32])
+        if mark in (request.if_none_match or ()):
+            response = web.Response(status=304, headers=HEADERS)
+        else:
+            headers = HEADERS | {"Content-Type": f"{TYPES[kind]}; charset=utf-8"}
+            response = web.Response(body=body, headers=headers)
+            if len(body) >= COMPRESSED_FROM:
+                response.enable_compression()
+        response.etag = mark
+        return response
+
+    return feed

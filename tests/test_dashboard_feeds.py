@@ -1,0 +1,148 @@
+"""Searches that feed readers follow."""
+
+from __future__ import annotations
+
+import asyncio
+from base64 import b64encode
+from contextlib import closing
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from newsbot.discovery.feeds import parse_feed
+from newsbot.exporting.feed import ATOM, feed_of
+from newsbot.storage.base import ArticleFilter
+from newsbot.storage.sqlite import SqliteStorage
+from tests.commandline import article
+from tests.dashboards import TOKEN, Visitor, settings_of, visit
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> dict[str, str]:
+    with closing(SqliteStorage(tmp_path / "newsbot.db")) as storage:
+        storage.store(article(1, title="The old harbour", text="A bridge stands at the harbour. " * 9))
+        storage.store(article(2, title="Порт", text="Мост стоит у порта. " * 9, language="ru"))
+        storage.store(article(3, title="Another harbour", source="other.net", text="Ships of the sea. " * 9))
+    return settings_of(tmp_path)
+
+
+def basic(password: str, name: str = "reader") -> str:
+    return "Basic " + b64encode(f"{name}:{password}".encode()).decode()
+
+
+@pytest.mark.parametrize("kind", ["atom", "rss"])
+def test_a_search_is_a_feed(settings: dict[str, str], kind: str) -> None:
+    async def look(visitor: Visitor) -> None:
+        for query, titles in (
+            ("", {"The old harbour", "Порт", "Another harbour"}),
+            ("?q=harbours", {"The old harbour", "Another harbour"}),
+            ("?q=harbour+-bridge", {"Another harbour"}),
+            ("?source=OTHER.net", {"Another harbour"}),
+            ("?language=ru", {"Порт"}),
+            ("?q=nothing+at+all", set()),
+        ):
+            answer, text = await visitor.get(f"/articles.{kind}{query}")
+            assert (answer.status, answer.content_type) == (200, f"application/{kind}+xml")
+            feed = parse_feed(text.encode(), visitor.address)
+            assert feed.problems == ([] if titles else ["no_items:1"])
+            assert {link.text for link in feed.links} == titles, query
+        _, text = await visitor.get(f"/articles.{kind}?limit=1")
+        assert len(parse_feed(text.encode(), visitor.address).links) == 1
+
+    visit(settings, look)
+
+
+def test_what_a_reader_has_is_not_sent_again(settings: dict[str, str]) -> None:
+    async def look(visitor: Visitor) -> None:
+        first, text = await visitor.get("/articles.atom?q=harbour")
+        assert text
+        again, text = await visitor.get("/articles.atom?q=harbour", If_None_Match=first.headers["ETag"])
+        assert (again.status, text) == (304, "")
+        assert again.headers["ETag"] == first.headers["ETag"]
+
+        def store() -> None:
+            with closing(SqliteStorage(Path(settings["NEWSBOT_DATA"]) / "newsbot.db")) as storage:
+                storage.store(article(4, title="A third harbour"))
+
+        await asyncio.to_thread(store)
+        again, text = await visitor.get("/articles.atom?q=harbour", If_None_Match=first.headers["ETag"])
+        assert again.status == 200
+        assert "A third harbour" in text
+
+    visit(settings, look)
+
+
+def test_the_page_of_a_search_leads_to_its_feed(settings: dict[str, str]) -> None:
+    async def look(visitor: Visitor) -> None:
+        _, text = await visitor.get("/articles?q=old+%26+new&source=other.net&sort=time&page=1")
+        at = "/articles.atom?q=old+%26+new&amp;source=other.net"
+        assert f'<link rel="alternate" type="application/atom+xml" title="This search" href="{at}">' in text
+        answer, text = await visitor.get(at.replace("&amp;", "&"))
+        root = ET.fromstring(text)
+        assert answer.status == 200
+        assert root.find(f"{{{ATOM}}}link").get("href") == visitor.address + at.replace("&amp;", "&")  # type: ignore[union-attr]
+        assert root.findtext(f"{{{ATOM}}}title") == "newsbot: old & new, other.net"
+
+    visit(settings, look)
+
+
+@pytest.mark.parametrize("query", ["limit=0", "limit=x", "limit=201", "since=yesterday", f"q={'x' * 2001}"])
+def test_what_is_wrong_is_told_in_one_line(settings: dict[str, str], query: str) -> None:
+    async def look(visitor: Visitor) -> None:
+        answer, text = await visitor.get(f"/articles.rss?{query}")
+        assert answer.status == 400
+        assert text.startswith('{"error": "' + query.partition("=")[0])
+
+    visit(settings, look)
+
+
+def test_a_reader_sends_the_token_as_a_password(settings: dict[str, str]) -> None:
+    async def look(visitor: Visitor) -> None:
+        answer, _ = await visitor.get("/articles.atom")
+        assert (answer.status, answer.headers["WWW-Authenticate"]) == (401, 'Basic realm="newsbot"')
+        for given in (basic(TOKEN), basic(TOKEN, ""), f"Bearer {TOKEN}"):
+            answer, text = await visitor.get("/articles.atom?q=harbour", Authorization=given)
+            assert answer.status == 200
+            assert "The old harbour" in text
+        for given in (basic(TOKEN[:-1]), basic(""), "Basic", "Basic ?", "Basic /w==", f"Basic {TOKEN}"):
+            answer, text = await visitor.get("/articles.atom", Authorization=given)
+            assert answer.status == 401, given
+            assert "harbour" not in text
+
+    visit(settings, look, token=TOKEN, public_url="https://news.example")
+
+
+def test_a_password_opens_feeds_only(settings: dict[str, str]) -> None:
+    """A browser sends it by itself, for pages of others too."""
+
+    async def look(visitor: Visitor) -> None:
+        for path in ("/", "/articles", "/api/articles", "/metrics"):
+            answer, _ = await visitor.get(path, Authorization=basic(TOKEN))
+            assert answer.status == 401, path
+        form = {"site": "news.test"}
+        answer, _ = await visitor.post("/api/actions/pause", form, Authorization=basic(TOKEN))
+        assert answer.status == 401
+
+    visit(settings, look, token=TOKEN, public_url="https://news.example")
+
+
+def test_no_token_is_no_password(settings: dict[str, str]) -> None:
+    async def look(visitor: Visitor) -> None:
+        answer, _ = await visitor.get("/articles.atom", Host="evil.example", Authorization=basic(""))
+        assert answer.status == 403
+
+    visit(settings, look)
+
+
+def test_each_search_has_an_identity_that_stays(tmp_path: Path) -> None:
+    def identity(query: str, where: ArticleFilter | None = None, limit: int = 9) -> str | None:
+        return ET.fromstring(feed_of(storage, query, where, limit=limit)).findtext(f"{{{ATOM}}}id")
+
+    with closing(SqliteStorage(tmp_path / "newsbot.db")) as storage:
+        asked = [("", None), ("a", None), ("b", None), ("a", ArticleFilter(source="x.net")), ("x.net", None)]
+        found = [identity(query, where) for query, where in asked]
+        assert len(set(found)) == len(asked)
+        storage.store(article(1))
+        assert [identity(query, where, 3) for query, where in asked] == found
+        assert identity(" a ", ArticleFilter()) == found[1]
