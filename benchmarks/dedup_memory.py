@@ -15,7 +15,6 @@ import json
 import math
 from collections.abc import Iterator
 from contextlib import closing
-from itertools import pairwise
 
 import numpy as np
 import redis
@@ -25,12 +24,11 @@ from benchmarks.servers import own_redis
 from newsbot.dedup.passages import PASSAGES
 from newsbot.dedup.record import pack
 from newsbot.dedup.redis import RedisIndex
-from newsbot.dedup.redis.keys import BLOCK, FIELDS, LOAD, Keys
+from newsbot.dedup.redis.keys import BLOCK, LOAD, Keys
 from newsbot.dedup.shortening import shorten
 
 SAMPLES = 20_000  # different records
-POSTING = 6
-PART = 10 * POSTING  # bytes of a field that is full
+POSTING = 5
 BUCKETS_AT_ONCE = 8000
 COMMANDS_AT_ONCE = 250
 
@@ -45,8 +43,8 @@ def fill(url: str, documents: int) -> None:
             pipe.rpush(names.block(number), *block)
             if number % COMMANDS_AT_ONCE == 0:
                 pipe.execute()
-        for bucket, fields in buckets(documents, level, split):
-            pipe.hset(names.bucket(bucket), mapping=fields)
+        for bucket, postings in buckets(documents, level, split):
+            pipe.set(names.bucket(bucket), postings)
             if bucket % COMMANDS_AT_ONCE == 0:
                 pipe.execute()
         state = {"next": documents, "tail": 0, "level": level, "split": split, "count": documents}
@@ -64,26 +62,15 @@ def blocks(documents: int) -> Iterator[list[bytes]]:
         yield [records[place % SAMPLES] for place in range(start, min(start + BLOCK, documents))]
 
 
-def buckets(documents: int, level: int, split: int) -> Iterator[tuple[int, dict[int, bytes]]]:
-    """Yield the fields of each bucket: one that was split, and its new half, hold half as much as others."""
+def buckets(documents: int, level: int, split: int) -> Iterator[tuple[int, bytes]]:
+    """Yield each bucket: one that was split, and its new half, hold half as much as others."""
     chance = np.random.default_rng(1)
     for start in range(0, (1 << level) + split, BUCKETS_AT_ONCE):
         numbers = np.arange(start, min(start + BUCKETS_AT_ONCE, (1 << level) + split))
         halved = (numbers < split) | (numbers >= 1 << level)
         share = documents * (PASSAGES + 1) / 2.0 ** np.where(halved, level + 1, level)
         for number, count in zip(numbers.tolist(), chance.poisson(share).tolist(), strict=True):
-            sizes = np.bincount(chance.integers(0, FIELDS, count), minlength=FIELDS)
-            yield number, parts(chance.bytes(count * POSTING), np.cumsum([0, *sizes]).tolist())
-
-
-def parts(postings: bytes, borders: list[int]) -> dict[int, bytes]:
-    """Return the postings between borders, field by field, none longer than :data:`PART`."""
-    found = {}
-    for field, (begin, end) in enumerate(pairwise(borders)):
-        own = postings[begin * POSTING : end * POSTING]
-        for place in range(0, len(own), PART):
-            found[field + FIELDS * (place // PART)] = own[place : place + PART]
-    return found
+            yield number, chance.bytes(count * POSTING)
 
 
 def main() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import random
 import re
 import threading
@@ -160,7 +161,7 @@ def test_scripts_use_no_key_that_was_not_given() -> None:
     assert len(scripts) > 15
     for path in scripts:
         text = path.read_text(encoding="utf8")
-        calls = re.findall(r"redis\.call\('(\w+)'(?:, ([\w\[\]]+))?", text)
+        calls = re.findall(r"redis\.call\('(\w+)'(?:, 'ENCODING')?(?:, ([\w\[\]]+))?", text)
         assert {key for word, key in calls if word != "TIME"} <= {
             *(f"KEYS[{n}]" for n in range(1, 19)),
             "key",  # of a list of KEYS
@@ -406,6 +407,22 @@ def test_a_full_server_is_a_data_error_and_nothing_is_half_done(server: redisser
         assert frontier.ack(lease, next_due=None), "what was begun can be ended"
     assert frontier.counts() == {"pending": 0, "leased": 1, "done": 1, "aside": 0, "hosts": 2}
     frontier.close()
+
+
+def test_a_server_that_would_spread_known_urls_out_is_said_in_one_line(
+    server: redisserver.RedisServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    RedisFrontier(server.url).close()
+    assert caplog.records == []
+    with redis.Redis.from_url(server.url) as client:
+        client.config_set("hash-max-listpack-entries", 32)
+        before = sorted(client.keys("*"))
+        with caplog.at_level(logging.WARNING):
+            RedisFrontier(server.url).close()
+        (record,) = caplog.records
+        told = f" place={server.url} fault=hash-max-listpack-entries is below 512; "
+        assert told in record.getMessage()
+        assert sorted(client.keys("*")) == before
 
 
 def test_a_server_that_would_evict_is_refused(server: redisserver.RedisServer) -> None:

@@ -79,7 +79,7 @@ def posting_hashes(doc_id: str, signature: Signature) -> NDArray[np.uint64]:
     A text that is not comparable has only the last. The upper bits are the good ones.
     """
     digest = blake2b(doc_id.encode("utf8", "surrogatepass"), digest_size=8).digest()
-    own = np.array([int.from_bytes(digest)], dtype=np.uint64)
+    own = np.frombuffer(digest, dtype=">u8").astype(np.uint64)
     return np.concatenate((signature.passages * _STEP, own)) if signature.comparable else own
 
 

@@ -58,8 +58,7 @@ class Signature:
 
     def packed(self) -> bytes:
         """The low :data:`BITS` bits of each value, two values a byte."""
-        low = (self.values & 0xF).astype(np.uint8)
-        return bytes(low[0::2] << 4 | low[1::2])
+        return (self.values[0::2] << 4 | self.values[1::2] & 0xF).astype(np.uint8).tobytes()
 
 
 def signature(text: str) -> Signature:

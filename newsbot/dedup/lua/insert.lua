@@ -1,10 +1,9 @@
--- insert(scheme, most, shared, id, record, oldest, places)
---   -> done, next, tail, level, split, count, then the records of the candidates, oldest first
+-- insert(scheme, most, shared, id, record, oldest, places) -> the records of the candidates, oldest first
 --   Finds the texts that share `shared` passages with this one, among the newest `most` of each, takes out what
 --   was kept under the same id, and keeps the record (if it is not empty). id: as it ends a record. oldest:
---   texts that came before this second are no candidates. places: four bytes each, field and hash; the
---   last one is that of the id.
--- Keys: meta; the others, whose names come from it, are made here
+--   texts that came before this second are no candidates. places: four bytes each (lib.lua); the last one is
+--   that of the id.
+-- Keys: meta
 
 local state = state_of(KEYS[1])
 if state.scheme ~= ARGV[1] then
@@ -13,14 +12,8 @@ end
 local most, shared, id, record, oldest = tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4], ARGV[5], tonumber(ARGV[6])
 local places = ARGV[7]
 local last = #places / 4
-local tag = sub(KEYS[1], 1, -5)
 
 -- --- reading
-
-local function at_block(number)
-  local block, offset = block_and_offset(number)
-  return tag .. 'texts:' .. format('%x', block), offset
-end
 
 local records = {}
 
@@ -41,99 +34,64 @@ local function id_of(text)
   return sub(text, from)
 end
 
--- Where the postings with a hash begin, oldest first.
-local function with_hash(postings, hash)
+-- Of each place: its tag (the bits that a posting keeps), and which of the buckets is its own; two places of
+-- one text may meet in one. Of each bucket: its key, its postings as they were (before) and as they will be.
+local tags, own, keys, met = {}, {}, {}, {}
+local buckets, split = 2 ^ state.level, state.split
+
+for place = 1, last do
+  local from = place * 4 - 3
+  local a, b, c, d = byte(places, from, from + 3)
+  local hash = (a * 256 + b) * LOWER + c % 64 * 256 + d
+  local bucket = hash % buckets
+  if bucket < split then
+    bucket = hash % (buckets * 2)
+  end
+  local nth = met[bucket]
+  if nth == nil then
+    nth = #keys + 1
+    keys[nth], met[bucket] = name_of(bucket), nth
+  end
+  tags[place], own[place] = sub(places, from, from + 1), nth
+end
+
+local before, now = call('MGET', unpack(keys)), {}
+for nth = 1, #keys do
+  local postings = before[nth] or ''
+  now[nth] = state.tail > 0 and without_old(postings, state) or postings
+end
+
+-- Where the postings with a tag begin, oldest first.
+local function with_tag(postings, tag)
   local found = {}
-  local from = find(postings, hash, 1, true)
+  local from = find(postings, tag, 1, true)
   while from do
-    if from % 6 == 1 then
+    if from % POSTING == 1 then
       found[#found + 1] = from
     end
-    from = find(postings, hash, from + 1, true)
+    from = find(postings, tag, from + 1, true)
   end
   return found
 end
 
--- Postings without those at some places, which are given last to first.
-local function without(postings, gone)
-  for _, at in ipairs(gone) do
-    postings = sub(postings, 1, at - 1) .. sub(postings, at + 6)
-  end
-  return postings
-end
-
--- Of each place: its hash, its bucket's key, and the place that stands for its field (own; two places of one
--- text may meet in one). Of each field: all postings as they were (before), those that stay (now), its last
--- part (part) and where that stands (field). Lists beside each other, and few strings: they are what a call
--- costs.
-local hashes, keys, own, before, now, part, field = {}, {}, {}, {}, {}, {}, {}
-local met, hits = {}, {}
-local buckets, split, has_old = 2 ^ state.level, state.split, state.tail > 0
-local prefix = tag .. 'bands:'
-
--- Redis turns a number into text by way of floating point, which takes longer than the command that gets it.
-local NAMES = '0123456789' ..
-  '101112131415161718192021222324252627282930313233343536373839404142434445464748495051525354555657585960616263'
-
-local function name_of(first)
-  if first < 10 then
-    return sub(NAMES, first + 1, first + 1)
-  end
-  return sub(NAMES, first * 2 - 9, first * 2 - 8)
-end
-
-local function standing_for(place)
-  local first = byte(places, place * 4 - 3)
-  for earlier = 1, place - 1 do
-    if keys[earlier] == keys[place] and byte(places, earlier * 4 - 3) == first then
-      return earlier
-    end
-  end
-  return place
-end
-
-for place = 1, last do
-  local from = place * 4
-  local at, high, middle, low = byte(places, from - 3, from)
-  local rest = high * 65536 + middle * 256 + low
-  local bucket = rest % buckets
-  if bucket < split then
-    bucket = rest % (buckets * 2)
-  end
-  local key, hash, stands = prefix .. format('%x', bucket), sub(places, from - 2, from), place
-  hashes[place], keys[place] = hash, key
-  if met[bucket] then
-    stands = standing_for(place)
-  end
-  met[bucket], own[place] = true, stands
-  if stands == place then
-    local name = name_of(at)
-    local got = call('HGET', key, name) or ''
-    local all = got
-    while #got == FULL do
-      at = at + FIELDS
-      name = at
-      got = call('HGET', key, name) or ''
-      all = all .. got
-    end
-    before[place], part[place], field[place] = all, got, name
-    now[place] = has_old and without_old(all, state) or all
-  end
-  if find(now[stands], hash, 1, true) then
-    hits[#hits + 1] = place
-  end
-end
-
--- Give the texts with the hash of a place to `take`, newest first; what it does not want is taken out.
+-- Give the texts with the tag of a place to `take`, newest first; what it does not want is taken out.
 local function look(place, take)
   local postings = now[own[place]]
-  local found, gone = with_hash(postings, hashes[place]), {}
+  local found, kept = with_tag(postings, tags[place]), postings
   for nth = #found, 1, -1 do
-    if not take(text_of(postings, found[nth], state.next), #found - nth) then
-      gone[#gone + 1] = found[nth]
+    local from = found[nth]
+    if not take(text_of(postings, from, state.next), #found - nth) then
+      kept = sub(kept, 1, from - 1) .. sub(kept, from + POSTING)
     end
   end
-  now[own[place]] = without(postings, gone)
+  now[own[place]] = kept
+end
+
+local hits = {} -- places that somebody else may have: most texts have none
+for place = 1, last do
+  if find(now[own[place]], tags[place], 1, true) then
+    hits[#hits + 1] = place
+  end
 end
 
 local replaced
@@ -184,10 +142,13 @@ end
 
 -- --- writing
 
-local ending = ''
 if record ~= '' then
   call('RPUSH', (at_block(state.next)), record) -- first: of all keys that are written only this one was not read
-  ending = posting_end(state.next)
+  local ending = posting_end(state.next)
+  for place = 1, last do
+    local nth = own[place]
+    now[nth] = now[nth] .. tags[place] .. ending
+  end
   state.next, state.count = state.next + 1, state.count + 1
 end
 if replaced then
@@ -195,33 +156,23 @@ if replaced then
   call('LSET', its_block, offset, '')
   state.count = state.count - 1
 end
-local further = {} -- of the places for whose fields an earlier one stands
-for place = 1, ending ~= '' and last or 0 do
-  local stands = own[place]
-  if stands ~= place then
-    further[stands] = (further[stands] or '') .. hashes[place] .. ending
+local changed = {}
+for nth, key in ipairs(keys) do
+  if now[nth] == '' and before[nth] then
+    call('UNLINK', key)
+  elseif now[nth] ~= '' and now[nth] ~= before[nth] then
+    changed[#changed + 1], changed[#changed + 2] = key, now[nth]
   end
 end
-for place = 1, last do
-  if own[place] == place then
-    local hash, more = hashes[place], further[place] or ''
-    if #now[place] ~= #before[place] then
-      local added = ending ~= '' and hash .. ending .. more or ''
-      rewrite(keys[place], byte(places, place * 4 - 3), before[place], now[place] .. added)
-    elseif ending ~= '' and #part[place] + #more < FULL then
-      call('HSET', keys[place], field[place], part[place] .. hash .. ending .. more)
-    elseif ending ~= '' then
-      rewrite(keys[place], field[place], '', part[place] .. hash .. ending .. more)
-    end
-  end
+if #changed > 0 then
+  call('MSET', unpack(changed))
 end
 if replaced or record ~= '' then
   call('HSET', KEYS[1], 'next', state.next, 'count', state.count)
 end
 
 table.sort(candidates)
-local answer = reply(1, state)
-for _, one in ipairs(candidates) do
-  answer[#answer + 1] = records[one]
+for nth, one in ipairs(candidates) do
+  candidates[nth] = records[one]
 end
-return answer
+return candidates

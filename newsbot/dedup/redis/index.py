@@ -22,7 +22,7 @@ import redis
 from newsbot.dedup.index import BUCKETS, KEEP, MAX_CANDIDATES, SHARED, Near, near_of
 from newsbot.dedup.minhash import Signature
 from newsbot.dedup.record import pack, seconds, unpack
-from newsbot.dedup.redis.keys import BLOCK, Keys, State, places_of
+from newsbot.dedup.redis.keys import Keys, places_of, texts_a_bucket
 from newsbot.dedup.shortening import PIECES_ID, shorten
 from newsbot.errors import DataError, SchemaError
 from newsbot.redisserver import (
@@ -36,17 +36,15 @@ from newsbot.redisserver import (
     thrown_away,
 )
 
-SCHEME = f"{BUCKETS} redis=2 pieces={PIECES_ID}"
+SCHEME = f"{BUCKETS} redis=3 pieces={PIECES_ID}"
 """What two workers must share to use one index: signatures, passages, and the layout of the keys."""
 MAX_TEXTS = 2**24 - 2**16
 """Numbers of texts are kept in three bytes."""
-LISTPACK = {"hash-max-listpack-entries": 512, "hash-max-listpack-value": 64}
-"""Settings of the server (its defaults) below which buckets take several times the memory."""
 
 _TEND_EVERY = 64  # insertions
 _FORGET_AT_ONCE = 256  # texts: more than come in between, so that it keeps up
-_SPLITS_AT_ONCE = 8
-_ROUNDS = 100
+_SPLITS_AT_ONCE = 24  # more than twice what so many insertions need
+_CLEAR_AT_ONCE = 64  # buckets
 
 logger = logging.getLogger(__name__)
 
@@ -63,14 +61,12 @@ class RedisIndex:
         self._place = server_name(settings)
         self._client = connect(settings)
         self._keys = Keys(namespace)
-        self._state = State()
         self._insertions = 0
         self._chance = random.Random()  # noqa: S311  which bucket is cleared next is no secret
         try:
             with readable_errors(self._place):
                 refuse_eviction(self._client, self._place, "the near-duplicate index")
             self._check_scheme()
-            self._check_listpacks()
             self._check_evictions()
         except DataError:
             self.close()
@@ -79,10 +75,11 @@ class RedisIndex:
     def check_and_insert(self, doc_id: str, source: str, signature: Signature, at: float) -> list[Near]:
         """See :meth:`newsbot.dedup.index.NearIndex.check_and_insert`."""
         moment = seconds(at)
-        if self._insertions % _TEND_EVERY == 0:
-            self._tend(moment)
-        self._insertions += 1
-        found = self._insert(doc_id, source, signature, moment)
+        with readable_errors(self._place):
+            if self._insertions % _TEND_EVERY == 0:
+                self._tend(moment)
+            self._insertions += 1
+            found = self._insert(doc_id, source, signature, moment)
         return near_of(signature, [unpack(raw) for raw in found]) if found else []
 
     def count(self) -> int:
@@ -100,41 +97,23 @@ class RedisIndex:
         record = pack(doc_id, short, source, signature, moment) if signature.comparable else b""
         places = places_of(doc_id, signature)
         arguments = (SCHEME, MAX_CANDIDATES, SHARED, short, record, moment - int(KEEP), places)
-        for _ in range(_ROUNDS):
-            found = self._run("insert", [self._keys.meta], *arguments)
-            if found is not None:
-                return found
-        raise DataError(f"{self._place}: the near-duplicate index changes faster than this worker can follow")
+        try:
+            return self._run("insert", *arguments)
+        except redis.exceptions.ResponseError as error:
+            if not str(error).startswith("SCHEME"):
+                raise
+            self._check_scheme()  # somebody emptied the server; or refuse
+            return self._run("insert", *arguments)
 
     def _tend(self, moment: int) -> None:
-        """Forget what is too old, clear a bucket, and let the index grow. Another worker may be at it."""
-        state = self._state
-        block = state.tail // BLOCK
-        keys = [
-            self._keys.meta,
-            *(self._keys.block(block + more) for more in range(3)),
-            self._keys.bucket(self._chance.randrange(state.buckets)),
-        ]
-        for index in range(
-            state.split, min(state.split + min(state.missing, _SPLITS_AT_ONCE), 1 << state.level)
-        ):
-            keys += [self._keys.bucket(index), self._keys.bucket(index + (1 << state.level))]
-        oldest = moment - int(KEEP)
-        self._run("tend", keys, state.level, state.split, block, oldest, _FORGET_AT_ONCE, MAX_TEXTS)
+        """Forget what is too old, clear some buckets, and let the index grow."""
+        limits = moment - int(KEEP), _FORGET_AT_ONCE, MAX_TEXTS
+        growth = texts_a_bucket(), _SPLITS_AT_ONCE
+        self._run("tend", *limits, *growth, self._chance.random(), _CLEAR_AT_ONCE)
 
-    def _run(self, name: str, keys: list[bytes], *arguments: Argument) -> list[bytes] | None:
-        """Run a script; None if it was not done because the index has changed, which is known now."""
-        with readable_errors(self._place):
-            try:
-                answer = lua_script("dedup/lua", name).run(self._client, keys, arguments)
-            except redis.exceptions.ResponseError as error:
-                if not str(error).startswith("SCHEME"):
-                    raise
-                self._check_scheme()  # somebody emptied the server; or refuse
-                return None
-        done, *numbers = answer[:6]
-        self._state = State(*numbers)
-        return answer[6:] if done else None
+    def _run(self, name: str, *arguments: Argument) -> list[bytes]:
+        found: list[bytes] = lua_script("dedup/lua", name).run(self._client, [self._keys.meta], arguments)
+        return found
 
     def _check_scheme(self) -> None:
         with readable_errors(self._place):
@@ -158,24 +137,6 @@ class RedisIndex:
                 " scrapy articles reindex --anew",
                 self._place,
                 gone,
-            )
-
-    def _check_listpacks(self) -> None:
-        """Say if the server would not keep buckets in their compact form."""
-        with readable_errors(self._place):
-            probe = lua_script("dedup/lua", "probe")
-            compact = probe.run(self._client, [self._keys.probe], list(LISTPACK.values()))
-        small = [
-            f"{name} is below {least}"
-            for (name, least), fits in zip(LISTPACK.items(), compact, strict=True)
-            if not fits
-        ]
-        if small:
-            logger.warning(
-                "near-duplicate index not compact place=%s fault=%s; it takes several times its memory:"
-                " set it in redis.conf",
-                self._place,
-                " and ".join(small),
             )
 
 

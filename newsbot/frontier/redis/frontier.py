@@ -10,6 +10,7 @@ should agree to a second (NTP).
 
 from __future__ import annotations
 
+import logging
 import math
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,7 +20,7 @@ from newsbot.clock import Clock
 from newsbot.errors import DataError, DataUnavailable, SchemaError
 from newsbot.frontier.base import Added, Entry, Known, Lease, Outlook, Refill, Resumed
 from newsbot.frontier.redis.codec import STATES, arguments, optional, record_of
-from newsbot.frontier.redis.keys import Keys
+from newsbot.frontier.redis.keys import LISTPACK, Keys
 from newsbot.frontier.redis.scripts import Scripts
 from newsbot.frontier.redis.transfer import entry_copy, host_copy, values
 from newsbot.frontier.transfer import EntryCopy, HostCopy
@@ -34,6 +35,8 @@ _CHUNK = 500  # entries a round trip
 _PAGE = 200  # hosts that are looked through at once, at least
 _VERDICTS = {"N": Added.NEW, "K": Added.KNOWN, "S": Added.SOONER}
 _SETTLE_ROUNDS = 10
+
+logger = logging.getLogger(__name__)
 
 
 class RedisFrontier:
@@ -79,6 +82,13 @@ class RedisFrontier:
             raise SchemaError(f"{self._place}: frontier was written by a newer newsbot (version {version})")
         with readable_errors(self._place):
             refuse_eviction(self._client, self._place, "queued URLs")
+        if not self._scripts.is_compact(LISTPACK):
+            logger.warning(
+                "known URLs not compact place=%s fault=hash-max-listpack-entries is below %d; they take"
+                " several times their memory: set it in redis.conf",
+                self._place,
+                LISTPACK,
+            )
 
     # --- putting in
     def add(self, entries: Sequence[Entry], *, force: bool = False) -> list[Added]:

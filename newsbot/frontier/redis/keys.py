@@ -31,8 +31,9 @@ NAMES = (
 FIRST_LEVEL = 8
 """Buckets of known URLs begin as 2 to the power of this; the same is written in lib.lua."""
 LOAD = 200
-"""Known URLs in a bucket, on average: a bucket not yet split has up to twice as many, and Redis stores
-hashes of up to 512 fields as listpacks (hash-max-listpack-entries)."""
+"""Known URLs in a bucket, on average: a bucket not yet split has up to twice as many …"""
+LISTPACK = 512
+"""… and Redis stores hashes of up to so many fields as listpacks (hash-max-listpack-entries, its default)."""
 
 
 class Keys:
@@ -46,6 +47,11 @@ class Keys:
     def meta(self) -> str:
         """The key of the frontier's own state."""
         return self.fixed[0]
+
+    @property
+    def probe(self) -> str:
+        """A key that is there for a moment only, see probe.lua."""
+        return f"{self.tag}:probe"
 
     def named(self, name: str) -> str:
         """Return one of the keys of :data:`NAMES`."""

@@ -154,6 +154,10 @@ class Scripts:
         rows = zip(rest[::3], rest[1::3], rest[2::3], strict=True)
         return float(now), optional(late), [(name.decode(), int(many), float(at)) for name, many, at in rows]
 
+    def is_compact(self, entries: int) -> bool:
+        """Whether the server keeps hashes of so many entries as listpacks."""
+        return bool(self._run("probe", entries, keys=[self._keys.probe]))
+
     # --- copies
     def at_work(self) -> list[str]:
         """Who holds leases whose deadline lies ahead."""
