@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import logging
 from datetime import timedelta
+from hashlib import blake2b
 
 from newsbot.clock import from_iso
 from newsbot.crawlstate import CrawlState
@@ -30,7 +31,7 @@ from newsbot.items import Article, Kind, Link, PageRecord, Where
 from newsbot.queueing import entry_for
 from newsbot.ranking import Judgement
 from newsbot.rules.match import classify
-from newsbot.siteclaims import MAX_FETCHED, Word
+from newsbot.siteclaims import MAX_SETTLED, Word
 from newsbot.storage.records import of_one_page
 from newsbot.urls import canonicalize, fingerprint, host_key
 from newsbot.visit import Visit
@@ -47,15 +48,20 @@ APART = timedelta(days=1)
 """Two items with the same headline are two issues of it if they were published further apart."""
 
 
+def is_of_another_site(state: CrawlState, source: str, claim: str) -> bool:
+    """Return True for an address that belongs to another site with a rule: that one has its own copy."""
+    domain = state.rule_for(claim).domain
+    return domain != source and state.rules.get(domain) is not None
+
+
 def may_name(state: CrawlState, source: str, claim: str) -> bool:
     """Return True if ``claim`` can be the address of an article of the site ``source``, by its word.
 
     Raises :class:`newsbot.errors.DataError`.
     """
-    rule = state.rule_for(claim)
-    if rule.domain != source and state.rules.get(rule.domain) is not None:
-        return False  # another site of ours: it has its own copy
-    match = classify(rule, claim)
+    if is_of_another_site(state, source, claim):
+        return False
+    match = classify(state.rule_for(claim), claim)
     if match.denied or (match.kind is not None and match.kind.is_source):
         return False
     known = state.frontier.entry(fingerprint(claim))
@@ -108,18 +114,35 @@ def offered_by_themselves(state: CrawlState, entries: list[Entry]) -> list[Entry
 
     Raises :class:`newsbot.errors.DataError`.
     """
-    fetched = state.site_claims.fetched
-    if len(fetched) >= MAX_FETCHED:
-        fetched.clear()
-    asked = {one.fingerprint: one for one in entries if one.fingerprint not in fetched}
+    settled = state.site_claims.settled
+    if len(settled) >= MAX_SETTLED:
+        settled.clear()
+    asked = {
+        one.fingerprint: one
+        for one in entries
+        if one.fingerprint not in settled and _offer(one) not in settled
+    }
     claimed = []
     for key, known in (state.frontier.known(list(asked)) if asked else {}).items():
         if known.last_fetched is not None:
-            fetched.add(key)
+            settled.add(key)
         elif known.state == "done" and known.next_due is None:
             claimed.append(key)
-    pages = state.storage.pages(claimed) if claimed else {}
-    return [asked[key] for key, page in pages.items() if _is_claimed(page) and _differs(state, asked[key])]
+    found = []
+    for key, page in (state.storage.pages(claimed) if claimed else {}).items():
+        if not _is_claimed(page):
+            settled.add(key)
+        elif _differs(state, asked[key]):
+            found.append(asked[key])
+        else:
+            settled.add(_offer(asked[key]))
+    return found
+
+
+def _offer(entry: Entry) -> bytes:
+    """A key for an address with the headline that it is offered with."""
+    title = str(entry.data.get("title") or "")
+    return blake2b(title.encode("utf8", "replace"), key=entry.fingerprint, digest_size=16).digest()
 
 
 def _is_claimed(page: PageRecord) -> bool:
@@ -159,13 +182,14 @@ def read_after_all(state: CrawlState, url: str) -> None:
     state.count("canonical/read_after_all")
 
 
-def free_address(state: CrawlState, kept: Article) -> bool:
+def free_address(state: CrawlState, kept: Article, *, wrong: bool = True) -> bool:
     """Give an article that was kept under another page's URL its own; False if that is not to be had.
 
-    The address is then known as none of its page's names. Raises :class:`newsbot.errors.DataError`.
+    ``wrong``: the claim counts against the site. Raises :class:`newsbot.errors.DataError`.
     """
     home = canonicalize(kept.url)
-    state.site_claims.saw(state.notes, kept.source, right=False)
+    if wrong:
+        state.site_claims.saw(state.notes, kept.source, home, right=False)
     state.count("canonical/wrong")
     state.index.check_and_insert(home, kept.source, signature(kept.text), state.clock())
     logger.info("canonical address wrong domain=%s page=%s named=%s", kept.source, home, kept.canonical_url)
@@ -184,10 +208,10 @@ def give_back(state: CrawlState, visit: Visit) -> None:
 
     Raises :class:`newsbot.errors.DataError`; may then be called again.
     """
-    nothing = visit.outcome.is_article is False or visit.outcome.error in NOT_THERE
-    if not nothing or visit.kind is not Kind.ARTICLE:
+    gone = visit.outcome.error in NOT_THERE
+    if not (gone or visit.outcome.is_article is False) or visit.kind is not Kind.ARTICLE:
         return
     url = canonicalize(visit.lease.entry.url, visit.rule.drop_query)
     kept = state.storage.article(url)
     if kept is not None and came_from_elsewhere(kept, url):
-        free_address(state, kept)
+        free_address(state, kept, wrong=gone)

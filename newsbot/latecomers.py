@@ -64,6 +64,7 @@ class Latecomers:
             for addresses in self._stored
             if any(covers(fingerprint(url), host_key(url)) for url in addresses)
             for url in addresses
+            if (kept := storage.article(url)) is None or is_out(kept, covers)  # else another page's by now
         ]
         if gone:
             forget_texts(index, gone, at)

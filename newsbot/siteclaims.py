@@ -1,17 +1,19 @@
 """Whether a site's word about canonical addresses can be believed: its last claims that could be checked.
 
 A claim is checked when both pages were read: the one that names another as its canonical address, and the
-one that is named. Claims that show by their form (:mod:`newsbot.extraction.variants`) are not counted.
+one that is named. Claims that show by their form (:mod:`newsbot.extraction.variants`) are not counted. A page
+that is looked at again and again counts once, with its last claim.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterable
 from enum import StrEnum
+from itertools import islice
 from typing import Any
 
 from newsbot.storage.notes import Notes
+from newsbot.urls import canonicalize, fingerprint
 
 NOTE_KIND = "canonical"
 WINDOW = 30
@@ -23,8 +25,14 @@ OUTWEIGHED = 10
 TRIES = 5
 """Times that other workers may be quicker, until the next beat."""
 MAX_SITES = 20_000
-MAX_FETCHED = 50_000
-"""Pages of which a worker remembers that they were fetched; 4 MB."""
+MAX_SETTLED = 50_000
+"""Known addresses of which a worker remembers that nothing is to be asked; 4 MB."""
+
+
+_KEY = 12
+"""Characters of a page's key."""
+_Claims = dict[str, bool]
+"""By the page that made it, whether a claim was right; the last one at the end."""
 
 
 class Word(StrEnum):
@@ -48,24 +56,28 @@ class SiteClaims:
     """The sites of one crawl. What other workers saw is known here from the next beat on."""
 
     def __init__(self) -> None:
-        self._sites: dict[str, deque[bool]] = {}
-        self._new: dict[str, list[bool]] = {}
+        self._sites: dict[str, _Claims] = {}
+        self._new: dict[str, _Claims] = {}
         """What was seen since the last writing."""
         self._read = False
-        self.fetched: set[bytes] = set()
-        """Fingerprints of pages that are known to have been fetched, so that nobody asks of them again."""
+        self.settled: set[bytes] = set()
+        """Known addresses that need no second look when a list offers them (:mod:`newsbot.claims`)."""
 
     def word(self, storage: Notes, domain: str) -> Word:
         """Return what a site's word is worth. Raises :class:`newsbot.errors.DataError`."""
         self._load(storage)
-        return word_of(self._sites.get(domain, ()))
+        return word_of(self._sites.get(domain, {}).values())
 
-    def saw(self, storage: Notes, domain: str, *, right: bool) -> None:
-        """Take in a claim that was checked. Raises :class:`newsbot.errors.DataError`."""
+    def saw(self, storage: Notes, domain: str, page: str, *, right: bool) -> None:
+        """Take in what came of the claim of a ``page`` (its URL).
+
+        Raises :class:`newsbot.errors.DataError`.
+        """
         self._load(storage)
         if domain in self._sites or len(self._sites) < MAX_SITES:
-            self._sites.setdefault(domain, deque(maxlen=WINDOW)).append(right)
-            self._new.setdefault(domain, []).append(right)
+            key = fingerprint(canonicalize(page)).hex()[:_KEY]
+            _add(self._sites.setdefault(domain, {}), {key: right})
+            _add(self._new.setdefault(domain, {}), {key: right})
 
     def write(self, storage: Notes, is_out: Callable[[str], bool] = lambda _: False) -> None:
         """Add what was seen to what all workers saw, but of sites that ``is_out`` names: they were taken out.
@@ -79,8 +91,8 @@ class SiteClaims:
         told = storage.notes(NOTE_KIND)
         for _ in range(TRIES):
             for domain in sorted(self._new):
-                claims = deque([*_claims(told.get(domain)), *self._new[domain]], maxlen=WINDOW)
-                new = {"claims": [int(one) for one in claims]}
+                claims = _add(_claims(told.get(domain)), self._new[domain])
+                new = {"claims": [[page, int(right)] for page, right in claims.items()]}
                 if storage.swap_note(NOTE_KIND, domain, told.get(domain), new):
                     told[domain] = new
                     del self._new[domain]
@@ -89,16 +101,29 @@ class SiteClaims:
             told = storage.notes(NOTE_KIND)
         for domain, note in told.items():
             if domain not in self._new:
-                self._sites[domain] = deque(_claims(note), maxlen=WINDOW)
+                self._sites[domain] = _claims(note)
 
     def _load(self, storage: Notes) -> None:
         if not self._read:
             for domain, note in storage.notes(NOTE_KIND).items():
-                self._sites[domain] = deque(_claims(note), maxlen=WINDOW)
+                self._sites[domain] = _claims(note)
             self._read = True
 
 
-def _claims(note: dict[str, Any] | None) -> list[bool]:
+def _add(claims: _Claims, new: _Claims) -> _Claims:
+    """Add claims at the end, and forget what is over."""
+    for page, right in new.items():
+        claims.pop(page, None)
+        claims[page] = right
+    for page in list(islice(claims, max(0, len(claims) - WINDOW))):
+        del claims[page]
+    return claims
+
+
+def _claims(note: dict[str, Any] | None) -> _Claims:
     """Read a note; what cannot be read counts as nothing seen."""
-    told = [] if note is None else note.get("claims")
-    return [bool(one) for one in told[-WINDOW:]] if isinstance(told, list) else []
+    told = None if note is None else note.get("claims")
+    try:
+        return _add({}, {str(page)[:_KEY]: bool(right) for page, right in told or ()})
+    except (TypeError, ValueError):
+        return {}

@@ -90,8 +90,9 @@ def test_a_waiting_page_waits_no_more_where_its_headline_says_that_it_is_the_sam
 
 @pytest.mark.parametrize(("claims", "state"), [((True,) * 3, "done"), ((True, True, True, False), "pending")])
 def test_a_waiting_page_waits_no_more_where_the_sites_word_is_good(desk, claims, state):
-    for claim in claims:
-        desk.state.site_claims.saw(desk.state.notes, "news.test", right=claim)
+    for number, claim in enumerate(claims):
+        page = f"https://news.test/{number}"
+        desk.state.site_claims.saw(desk.state.notes, "news.test", page, right=claim)
     desk.queue(OTHER)
     end(desk, desk.visit(STORY), canonical_url=OTHER, title=TITLE)
     assert known(desk, OTHER).state == state

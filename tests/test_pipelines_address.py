@@ -17,6 +17,7 @@ from newsbot.pipelines.validate import ValidatePipeline
 from newsbot.settlement import settle
 from newsbot.siteclaims import Word
 from newsbot.storage.base import story_id
+from newsbot.tombstones import bury
 from tests.builders import make_article
 
 PIPELINES = (ValidatePipeline, ExactDuplicatePipeline, NearDuplicatePipeline, StorePipeline)
@@ -104,7 +105,7 @@ def test_a_checked_claim_tells_what_the_sites_word_is_worth(desk):
 
 
 def test_a_site_with_a_bad_word_names_its_pages_by_their_form_only(desk):
-    desk.state.site_claims.saw(desk.state.notes, "news.test", right=False)
+    desk.state.site_claims.saw(desk.state.notes, "news.test", url(8), right=False)
     keep(desk, names(1, 2), make_article(3, url=url(3) + "/amp", canonical_url=url(3)))
     assert list(kept(desk)) == [url(1), url(3)]
 
@@ -155,9 +156,47 @@ def test_pages_that_name_one_address_at_the_same_instant_are_all_kept(desk, name
         desk.state.index.check_and_insert("https://x.test/", "x.test", signature(""), desk.clock())
 
 
+MORE = (
+    " The page itself says more of it now: the bridge is to be closed again, and nobody knows for how long."
+)
+
+
+def test_a_page_keeps_the_name_of_its_article_when_it_names_another_or_none(desk):
+    keep(desk, make_article(7, url=url(1), canonical_url=url(2)))
+    for times, name in enumerate((1, 2, 3, 1), start=1):
+        text = make_article(7).text + times * MORE
+        keep(desk, make_article(7, url=url(1), canonical_url=url(name), text=text))
+    assert [(one.canonical_url, one.version) for one in desk.state.storage.iter_articles()] == [(url(2), 5)]
+
+
+def test_a_page_keeps_its_name_where_the_sites_word_turned_out_bad(desk):
+    keep(desk, make_article(7, url=url(1), canonical_url=url(2)))
+    desk.state.site_claims.saw(desk.state.notes, "news.test", url(8), right=False)
+    keep(desk, make_article(7, url=url(1), canonical_url=url(2), text=make_article(7).text + MORE))
+    assert [(one.canonical_url, one.version) for one in desk.state.storage.iter_articles()] == [(url(2), 2)]
+
+
+def test_another_site_with_a_rule_keeps_its_own_copy(make_desk):
+    rules = {
+        name: f"domain: {name}\nfeeds: https://{name}/feed.xml\n" for name in ("news.test", "blog.news.test")
+    }
+    desk = make_desk(rules)
+    theirs = make_article(7, url="https://blog.news.test/1", canonical_url=url(7), source="blog.news.test")
+    keep(desk, make_article(7), theirs)
+    found = [(one.source, one.canonical_url) for one in desk.state.storage.iter_articles()]
+    assert sorted(found) == [("blog.news.test", "https://blog.news.test/1"), ("news.test", url(7))]
+
+
 def test_an_edit_that_comes_from_the_page_itself_is_a_version(desk):
     keep(desk, make_article(7, url=url(1), canonical_url=url(2)))
-    longer = make_article(7).text + " The page itself says more of it now: the bridge is to be closed again."
+    longer = make_article(7).text + MORE
     keep(desk, make_article(7, url=url(2), canonical_url=url(2), text=longer))
     [article] = desk.state.storage.iter_articles()
     assert (article.canonical_url, article.version, article.text) == (url(2), 2, longer)
+
+
+def test_taking_out_a_page_leaves_alone_what_another_one_has_under_the_url_that_it_named(desk):
+    keep(desk, names(1, 2), names(2, 2))
+    bury(desk.state.notes, urls=[url(1)], domain=None, at=desk.clock(), reason="")
+    desk.state.take_out_latecomers()
+    assert kept(desk) == {url(2): "2"}

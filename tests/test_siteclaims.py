@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import count
+
 import pytest
 
 from newsbot.siteclaims import NOTE_KIND, WINDOW, SiteClaims, Word, word_of
@@ -25,9 +27,13 @@ def test_a_word_is_worth_what_came_of_it(right, wrong, word):
     assert word_of([False] * wrong + [True] * right) is word
 
 
+PAGES = count()
+
+
 def see(desk, claims, *told):
+    """Let pages that were not seen before make claims."""
     for right in told:
-        claims.saw(desk.state.notes, SITE, right=right)
+        claims.saw(desk.state.notes, SITE, f"https://{SITE}/{next(PAGES)}", right=right)
 
 
 def test_what_was_seen_counts_at_once_and_is_kept(desk):
@@ -59,7 +65,19 @@ def test_old_claims_are_forgotten(desk):
     claims = SiteClaims()
     see(desk, claims, False, *[True] * WINDOW)
     claims.write(desk.state.notes)
-    assert desk.state.notes.notes(NOTE_KIND)[SITE]["claims"] == [1] * WINDOW
+    assert [right for _, right in desk.state.notes.notes(NOTE_KIND)[SITE]["claims"]] == [1] * WINDOW
+
+
+def test_a_page_counts_once_however_often_it_is_looked_at(desk):
+    notes, claims = desk.state.notes, SiteClaims()
+    for _ in range(9):
+        claims.saw(notes, SITE, "https://news.test/1", right=True)
+        claims.write(notes)
+    assert claims.word(notes, SITE) is Word.UNPROVEN
+    claims.saw(notes, SITE, "https://news.test/1?utm_source=x", right=False)
+    claims.write(notes)
+    assert [right for _, right in notes.notes(NOTE_KIND)[SITE]["claims"]] == [0]
+    assert claims.word(notes, SITE) is Word.BAD
 
 
 def test_a_site_that_was_taken_out_leaves_nothing(desk):
@@ -69,11 +87,12 @@ def test_a_site_that_was_taken_out_leaves_nothing(desk):
     assert desk.state.notes.notes(NOTE_KIND) == {}
 
 
-@pytest.mark.parametrize("note", [{}, {"claims": None}, {"claims": "111"}, {"claims": {"1": 1}}])
+@pytest.mark.parametrize("note", [{}, {"claims": None}, {"claims": "111"}, {"claims": 7}, {"claims": [[1]]}])
 def test_a_damaged_note_counts_as_nothing_seen(desk, note):
     desk.state.notes.save_note(NOTE_KIND, SITE, note)
     claims = SiteClaims()
     assert claims.word(desk.state.notes, SITE) is Word.UNPROVEN
     see(desk, claims, True)
     claims.write(desk.state.notes)
-    assert desk.state.notes.notes(NOTE_KIND)[SITE] == {"claims": [1]}
+    [(_page, right)] = desk.state.notes.notes(NOTE_KIND)[SITE]["claims"]
+    assert right == 1

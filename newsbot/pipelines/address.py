@@ -7,7 +7,13 @@ another article goes back to its own.
 
 from __future__ import annotations
 
-from newsbot.claims import came_from_elsewhere, free_address, may_name, read_after_all
+from newsbot.claims import (
+    came_from_elsewhere,
+    free_address,
+    is_of_another_site,
+    may_name,
+    read_after_all,
+)
 from newsbot.crawlstate import CrawlState
 from newsbot.dedup.sameness import is_one_article
 from newsbot.extraction.variants import is_variant
@@ -25,29 +31,37 @@ def choose_address(state: CrawlState, item: Article) -> Article | None:
     if fingerprint(own) == fingerprint(claim):
         return _at_home(state, item)
     variant = is_variant(own, claim)
+    if not variant and is_of_another_site(state, item.source, claim):
+        return _go_home(state, item, own)
     kept = state.storage.article(claim)
-    if kept is not None and not of_one_page(kept.url, item.url):
+    if kept is None:
+        if _has_a_name(state, item, own) or not (variant or may_name(state, item.source, claim)):
+            return _go_home(state, item, own)
+        return None
+    if not of_one_page(kept.url, item.url):
         if not is_one_article(kept, item):
             _refuted(state, item, kept, claim, variant=variant)
-            item.canonical_url = own
-            return _at_home(state, item)
+            return _go_home(state, item, own)
         if not variant and of_one_page(kept.url, claim):
-            state.site_claims.saw(state.notes, item.source, right=True)
-        item.canonical_url = kept.canonical_url  # the claim may lead there only
-        return kept
-    if not variant and (not may_name(state, item.source, claim) or _has_its_own(state, own)):
-        item.canonical_url = own
-        return _at_home(state, item)
+            state.site_claims.saw(state.notes, item.source, own, right=True)
+    item.canonical_url = kept.canonical_url  # where the claim may only lead to
     return kept
+
+
+def _go_home(state: CrawlState, item: Article, own: str) -> Article | None:
+    item.canonical_url = own
+    return _at_home(state, item)
 
 
 def _at_home(state: CrawlState, item: Article) -> Article | None:
     """Return what is kept under the page's own address, after another page's article was taken from there."""
     kept = state.storage.article(item.canonical_url)
+    if kept is not None and of_one_page(kept.url, item.url):
+        item.canonical_url = kept.canonical_url  # the name that the page had at first stays
     if kept is None or not came_from_elsewhere(kept, item.canonical_url):
         return kept
     if is_one_article(kept, item):
-        state.site_claims.saw(state.notes, item.source, right=True)
+        state.site_claims.saw(state.notes, item.source, kept.url, right=True)
         return kept
     return None if free_address(state, kept) else state.storage.article(item.canonical_url)
 
@@ -57,12 +71,14 @@ def _refuted(state: CrawlState, item: Article, kept: Article, claim: str, *, var
     state.count("canonical/doubted")
     if variant:
         return
-    state.site_claims.saw(state.notes, item.source, right=False)
+    state.site_claims.saw(state.notes, item.source, item.url, right=False)
     if came_from_elsewhere(kept, claim):
         read_after_all(state, claim)  # neither of the two pages is it, as it seems
 
 
-def _has_its_own(state: CrawlState, own: str) -> bool:
-    """Return True if the page's article is kept under the page's own address: there it stays."""
+def _has_a_name(state: CrawlState, item: Article, own: str) -> bool:
+    """Return True if the page's article is kept under another URL than it names now: there it stays."""
     kept = state.storage.article(own)
-    return kept is not None and fingerprint(kept.canonical_url) == fingerprint(own)
+    if kept is None:
+        return False
+    return fingerprint(kept.canonical_url) == fingerprint(own) or of_one_page(kept.url, item.url)

@@ -18,7 +18,6 @@ from newsbot.pipelines.exact import drop_copy
 from newsbot.pipelines.near import find_story
 from newsbot.storage.base import Stored, Verdict
 from newsbot.tombstones import REMOVED
-from newsbot.urls import fingerprint
 
 TRIES = 5
 """Times that another page may be stored under the article's URL while it is looked at."""
@@ -95,17 +94,14 @@ async def _look_again(state: CrawlState, article: Article) -> Article | None:
     """
     before = article.canonical_url
     other = await state.outage.patiently(state.storage.article, before)
-    kept = await state.outage.patiently(drop_copy, state, article)
-    moved = fingerprint(article.canonical_url) != fingerprint(before)
-    if moved:
-        state.peers.pop(before, None)
-    if moved and other is not None:
+    if other is not None:
         text = signature(other.text)
         await state.outage.patiently(
             state.index.check_and_insert, other.canonical_url, other.source, text, state.clock()
         )
-    if moved or kept is None:
-        await find_story(state, article)
+    state.peers.pop(before, None)
+    kept = await state.outage.patiently(drop_copy, state, article)
+    await find_story(state, article)
     return kept
 
 
