@@ -45,6 +45,7 @@ from newsbot.sitelines import SiteLines
 from newsbot.siterights import SiteRights
 from newsbot.spiders.arguments import Arguments
 from newsbot.storage.base import ArticleFilter, Storage, Stored
+from newsbot.storage.identity import identity_of
 from newsbot.storage.notes import Notes
 from newsbot.tombstones import Tombstones
 from newsbot.trials import ListTrials
@@ -191,13 +192,22 @@ class CrawlState:
             return
         counts = frontier.counts()  # first: a page is in the storage before it is queued
         urls = sum(counts[state] for state in ("pending", "leased", "done", "aside"))
-        if urls and next(storage.iter_pages(), None) is None:
-            logger.warning(
-                "queue of another storage place=%s urls=%d; %s has no page of them, and what was fetched is"
-                " not fetched again. One queue serves one storage: correct REDIS_URL or %s, or empty it",
-                *(backends.place_of(frontier), urls, backends.place_of(storage)),
-                "NEWSBOT_DATA" if backends.is_local(storage) else "MONGO_URI",
-            )
+        own = identity_of(cast("Notes", storage))
+        served = frontier.serves(own, instead=not urls)
+        if not urls:
+            return
+        if next(storage.iter_pages(), None) is None:
+            fault = "has no page of them, and what was fetched is not fetched again"
+        elif served != own:
+            fault = "holds other pages, which will be missing among them"
+        else:
+            return
+        logger.warning(
+            "queue of another storage place=%s urls=%d; %s %s. One queue serves one storage: correct"
+            " REDIS_URL or %s, or empty it",
+            *(backends.place_of(frontier), urls, backends.place_of(storage), fault),
+            "NEWSBOT_DATA" if backends.is_local(storage) else "MONGO_URI",
+        )
 
     def use(self, frontier: Frontier, storage: Storage, index: NearIndex) -> None:
         """Work with these backends, each behind the outage."""

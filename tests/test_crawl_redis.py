@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -144,10 +145,16 @@ def test_a_queue_of_another_storage_is_told(world: World, server: RedisServer) -
         web.page("http://one.test/1", article_html(1))
         crawls = [world.crawl("-a", "url=http://one.test/1", REDIS_URL=server.url) for _ in range(2)]
         assert ["queue of another storage" in crawl.err for crawl in crawls] == [False, False]
-        world.data = world.folder / "elsewhere"
-        crawl = world.crawl("-a", "url=http://one.test/1", REDIS_URL=server.url)
-    (line,) = [line for line in crawl.err.splitlines() if "queue of another storage" in line]
-    assert "correct REDIS_URL or NEWSBOT_DATA" in line
+        first, world.data = world.data, world.folder / "elsewhere"
+        web.page("http://one.test/2", article_html(2))
+        addresses = ["http://one.test/1", "http://one.test/2", "http://one.test/1"]
+        crawls = [world.crawl("-a", f"url={url}", REDIS_URL=server.url) for url in addresses]
+        world.data = first
+        crawls.append(world.crawl("-a", "url=http://one.test/1", REDIS_URL=server.url))
+    told = [line for crawl in crawls for line in crawl.err.splitlines() if "queue of another storage" in line]
+    faults = [re.findall("has no page|holds other pages", line) for line in told]
+    assert faults == [["has no page"], ["holds other pages"], ["holds other pages"]]
+    assert all("correct REDIS_URL or NEWSBOT_DATA" in line for line in told)
 
 
 def test_near_copies_that_two_workers_fetch_are_one_story(world: World, server: RedisServer) -> None:

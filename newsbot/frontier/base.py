@@ -253,3 +253,9 @@ class LeanFrontier(Frontier, Protocol):
 
         What is known already stays as it is.
         """
+
+    def serves(self, storage: str, *, instead: bool = False) -> str:
+        """Return the identity of the storage that it is refilled from: the first that it was told.
+
+        ``instead``: from now on it is this one.
+        """

@@ -3,7 +3,8 @@
 -- Keys. All carry the same hash tag, {newsbot:SHARD}, so that one script may touch them in Redis Cluster;
 -- all are given in KEYS, in this order, whatever the script. Nothing is looked up under a name made here.
 --   KEYS[1]  meta     HASH  version, seq (last entry number), known, level and split (see known URLs),
---                           identity (a random name: data that were lost come back without it),
+--                           identity (a random name: data that were lost come back without it), storage
+--                           (the identity of the one that it serves),
 --                           refilled, refiller and refiller_until (see refill.lua)
 --   KEYS[2]  entries  HASH  fingerprint -> record (see pack) of all that is not merely known
 --   KEYS[3]  queue    ZSET  score 0; host NUL priority due number fingerprint, so that bytes sort as handed out;

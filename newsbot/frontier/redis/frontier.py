@@ -62,6 +62,7 @@ class RedisFrontier:
         self.keep_within = keep_within
         self._client = connect(settings)
         keys = Keys(namespace, shard)
+        self._meta = keys.meta
         self._scripts = Scripts(self._client, keys, self._place, clock)
         self._doubtful: list[tuple[str, bytes]] = []
         """Owner and token of lease calls whose answer never came: they may have been carried out."""
@@ -217,6 +218,16 @@ class RedisFrontier:
         left = iter(fetched.items())
         while chunk := dict(islice(left, _CHUNK)):
             self._scripts.remember(chunk)
+
+    def serves(self, storage: str, *, instead: bool = False) -> str:
+        """Return the identity of the storage that it is refilled from; see the protocol."""
+        with readable_errors(self._place):
+            if instead:
+                self._client.hset(self._meta, "storage", storage)
+            else:
+                self._client.hsetnx(self._meta, "storage", storage)
+            told = self._client.hget(self._meta, "storage")
+        return told.decode() if isinstance(told, bytes) else storage
 
     # --- politeness
     def set_politeness(self, host: str, *, delay: float, concurrency: int, at_least: bool = False) -> None:
