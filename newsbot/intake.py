@@ -6,6 +6,7 @@ acknowledged; a crash in between only means that the page is read again.
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -35,6 +36,10 @@ LIST_EVENT = "list"
 """In the history of a list under trial: what it led to."""
 NAMED = (Where.SEED, Where.ARGUMENT, Where.PUSH)
 """A person or a rule gave these: they are not judged, only read."""
+
+
+_KEPT_OUT = "left out url=%s; it was taken out and is kept out; see: scrapy remove --list and --allow"
+logger = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
@@ -76,6 +81,8 @@ def judge_found(state: CrawlState, found: Found, visit: Visit | None) -> Batch:
             )
             if state.is_removed(entry.fingerprint, entry.host):
                 batch.rejected[REMOVED] += 1
+                if link.where is Where.ARGUMENT:
+                    logger.warning(_KEPT_OUT, entry.url)
                 continue
             entry = state.headlines.weigh(entry, link.lead)
             if entry.kind.is_source and state.rules.get(rule.domain) is not None:

@@ -61,7 +61,8 @@ def settle(state: CrawlState, visit: Visit) -> None:
     give_back(state, visit)
     absent = visit.guessed and end_guess(state, visit)
     judge_source(state, visit)
-    book = SourceBook(state, visit, record.url) if visit.keeps_book and not absent else None
+    counted = visit.keeps_book and not absent and home is None
+    book = SourceBook(state, visit, record.url) if counted else None
     decision = NOT_THERE
     if not absent:
         policy = _policy(state, visit, book)
@@ -131,6 +132,9 @@ def _record(state: CrawlState, visit: Visit) -> PageRecord:
     record.failures = record.failures + 1 if failed else 0
     if outcome.status is not None:
         record.last_fetched = now
+    entry, homes = visit.lease.entry, _homes(visit.rule.domain)
+    if not failed and entry.url in homes and record.url in homes:
+        record.url, record.host = entry.url, entry.host  # of the guesses this is the one that answers
     if not failed and not outcome.not_modified:
         record.last_full_fetch = now
         digest = visit.page.get("content_hash")
@@ -177,6 +181,11 @@ def _next_guess(visit: Visit) -> str | None:
     }
     guess = guesses.get(visit.lease.entry.url)
     return None if guess is not None and "//www.www." in guess else guess
+
+
+def _homes(domain: str) -> tuple[str, ...]:
+    """Return the addresses that the home page of a site may have; they are one identity."""
+    return tuple(f"{scheme}://{www}{domain}/" for www in ("", "www.") for scheme in ("https", "http"))
 
 
 def _why_none(visit: Visit) -> str:

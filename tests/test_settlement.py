@@ -265,6 +265,22 @@ def test_a_guessed_home_is_asked_by_plain_http_when_https_does_not_answer(make_d
     assert state == ("pending" if asked else "done")
 
 
+def test_the_home_that_answers_is_the_one_that_is_kept(make_desk):
+    """Whoever reads the record (a frontier that is refilled, the monitor) asks where there is an answer."""
+    desk = make_desk({"old.test": "domain: old.test\n"})
+    visit = desk.visit("https://old.test/", Kind.SECTION, where=Where.SEED)
+    visit.outcome.error = "refused"
+    settle(desk.state, visit)
+    assert desk.state.storage.sources("old.test") == []
+    (lease,) = desk.state.frontier.lease("other", 1, horizon=desk.clock.now + 5, ttl=60)
+    settle(desk.state, good(desk.begin(lease)))
+    key = fingerprint("https://old.test/")
+    page = desk.state.storage.pages([key])[key]
+    assert (page.url, page.host, page.failures) == ("http://old.test/", "old.test", 0)
+    (source,) = desk.state.storage.sources("old.test")
+    assert (source.url, source.failures, source.polls) == ("http://old.test/", 0, 1)
+
+
 def test_who_is_killed_before_the_next_guess_is_queued_leaves_the_home_due_at_once(make_desk, monkeypatch):
     class Killed(BaseException):
         pass

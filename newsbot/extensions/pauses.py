@@ -16,6 +16,7 @@ from newsbot.pauses import paused
 
 logger = logging.getLogger(__name__)
 
+_PAUSED = "paused site=%s; nothing of it is fetched until somebody lets it go on (scrapy serve)"
 EVERY = 5.0
 """Seconds."""
 
@@ -37,7 +38,10 @@ class Pauses:
 
     def spider_opened(self, spider: Spider) -> None:
         """Begin to look."""
-        if hasattr(CrawlState.of(self.crawler), "frontier"):  # else the data could not be opened
+        state = CrawlState.of(self.crawler)
+        if hasattr(state, "frontier"):  # else the data could not be opened
+            for domain in sorted(filter(state.in_scope, state.paused)):
+                logger.warning(_PAUSED, domain)
             self._task = create_looping_call(self.look)
             self._task.start(EVERY, now=True)
 
@@ -52,7 +56,7 @@ class Pauses:
         with suppress(DataError):  # the outage has told it
             now = frozenset(paused(state.notes))
             for domain in sorted(now - state.paused):
-                logger.info("paused site=%s; nothing of it is fetched until somebody lets it go on", domain)
+                logger.info(_PAUSED, domain)
             for domain in sorted(state.paused - now):
                 logger.info("goes on site=%s", domain)
             state.paused = now
