@@ -46,6 +46,16 @@ def test_search_prints_a_row_a_hit_with_whole_urls(place: Place) -> None:
     assert "2024-05-02 08:00" in answer.out
 
 
+def test_search_tells_of_a_date_that_is_none(place: Place) -> None:
+    answer = place.run("articles", "search", "harbour since:yesterday until:9999w -since:x")
+    assert (answer.code, answer.out) == (0, "")
+    assert answer.err.splitlines() == [
+        "since:yesterday: is no date and was looked for as a word; write 2024, 2024-05, 2024-05-31 or 7d",
+        "no article found",
+    ]
+    assert len(place.run("articles", "search", "harbour since:9999w", "--json").json) == 2
+
+
 def test_search_in_json_finds_word_forms(place: Place) -> None:
     hits = place.run("articles", "search", "порта", "--json").json
     assert [hit["title"] for hit in hits] == ["Порт закрыт"]

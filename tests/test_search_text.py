@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import given
@@ -101,7 +101,19 @@ def test_marks_and_dates() -> None:
 def test_a_date_that_is_none_is_a_word(query: str) -> None:
     found = parse(query)
     assert found.since is found.until is None
+    assert found.no_dates == ([] if query.startswith("-") else [query])
     assert len(found.wanted + found.unwanted) == 1
+
+
+@pytest.mark.parametrize(("age", "hours"), [("12h", 12), ("7D", 168), ("2w", 336), ("9999w", 9999 * 168)])
+def test_an_age_is_counted_from_now(age: str, hours: int) -> None:
+    before = datetime.now(UTC)
+    query = parse(f"bridge since:{age} until:{age}")
+    assert query.since is not None
+    assert query.until is not None
+    assert before <= query.since + timedelta(hours=hours) <= query.until + timedelta(hours=hours)
+    assert query.until + timedelta(hours=hours) <= datetime.now(UTC)
+    assert (len(query.wanted), query.no_dates) == (1, [])
 
 
 def test_blank_queries() -> None:

@@ -26,6 +26,7 @@ from newsbot.storage.base import ArticleFilter, Hit, Storage, Story
 from newsbot.storage.changes import Changes
 from newsbot.storage.indexing import Indexing
 from newsbot.storage.notes import Notes
+from newsbot.storage.query import parse
 from newsbot.storage.wordindex.searching import MAX_WAITING
 from newsbot.terminal import Column
 from newsbot.urls import canonicalize
@@ -57,6 +58,8 @@ def search(call: Call) -> int:
         call.note(
             f"{waiting} articles are not indexed yet, not all were searched; run: scrapy articles index"
         )
+    for word in parse(options.query).no_dates:
+        call.note(f"{word}: is no date and was looked for as a word; write 2024, 2024-05, 2024-05-31 or 7d")
     if call.json:
         call.document([_hit_row(hit) for hit in hits])
     elif hits:

@@ -2,16 +2,16 @@
 
 Fields: ``title:`` and ``author:`` with a word or a phrase, ``site:`` and ``lang:`` (several: any of
 them), ``since:`` and ``until:`` with a day, month or year (``2024``, ``2024-05``, ``2024-05-31``; UTC,
-``until`` itself is left out). Every text is a legal query: an open quote runs to the end, signs that are
-no word are passed over, a date that is none is a word, and there are no reserved words (AND, OR and NOT
-are words like others).
+``until`` itself is left out) or an age (``12h``, ``7d``, ``2w``). Every text is a legal query: an open quote
+runs to the end, signs that are no word are passed over, a date that is none is a word, and there are no
+reserved words (AND, OR and NOT are words like others).
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import islice, product
 
 from newsbot.storage.stems import asked_stems
@@ -28,6 +28,8 @@ _TERM = re.compile(
     r'(?:"(?P<phrase>[^"]*)"?|(?P<word>[^\s"]+))',
     re.IGNORECASE,
 )
+_AGE = re.compile(r"(?P<number>[0-9]{1,4})(?P<unit>[hdw])")
+_UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 _DATE = re.compile(r"(?P<year>[0-9]{4})(?:-(?P<month>[0-9]{2})(?:-(?P<day>[0-9]{2}))?)?")
 
 
@@ -58,6 +60,8 @@ class Query:
     not_languages: list[str] = field(default_factory=list)
     since: datetime | None = None
     until: datetime | None = None
+    no_dates: list[str] = field(default_factory=list)
+    """What stands behind ``since:`` and ``until:`` and is no date: it is looked for as a word."""
     blank: bool = False
     """Nothing but white space was asked."""
 
@@ -94,6 +98,8 @@ def _take_mark(query: Query, name: str, value: str, *, without: bool) -> bool:
         moment = None if without else _moment(value)
         if moment is not None:
             setattr(query, name, moment)
+        elif not without:
+            query.no_dates.append(f"{name}:{value}")
         return moment is not None
     lists = {
         ("site", False): query.sites,
@@ -117,6 +123,8 @@ def _take_words(query: Query, name: str, value: str, *, without: bool) -> None:
 
 
 def _moment(value: str) -> datetime | None:
+    if age := _AGE.fullmatch(value):
+        return datetime.now(UTC) - int(age["number"]) * _UNITS[age["unit"]]
     match = _DATE.fullmatch(value)
     if match is None:
         return None
