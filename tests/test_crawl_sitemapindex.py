@@ -15,7 +15,7 @@ from newsbot.spiders.reading import read_response
 from newsbot.spiders.sitemapindex import AT_ONCE, LONGEST_REST, SHARE, UNDATED
 from tests.builders import START, make_request, make_response
 from tests.crawls import article_html, feed_xml
-from tests.test_crawl_edges import sitemap_xml
+from tests.newssite import sitemap_xml
 
 HOST = "http://news.test"
 XML = {"Content-Type": "application/xml"}

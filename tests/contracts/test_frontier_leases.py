@@ -1,0 +1,180 @@
+"""What every frontier keeps to (:mod:`newsbot.frontier.base`): leases, how they end, what they leave."""
+
+from __future__ import annotations
+
+from newsbot.frontier.base import ASIDE, Frontier
+from tests.contracts.frontier_backends import FakeClock, FrontierPlace, key_of, make_entry, name_of
+from tests.contracts.frontier_steps import TTL, lease, names, state
+
+
+def test_a_lease_is_exclusive_until_it_ends(
+    frontier: Frontier, frontier_place: FrontierPlace, clock: FakeClock
+) -> None:
+    other = frontier_place.open(clock)
+    frontier.add([make_entry("a")])
+    assert len(lease(frontier, clock)) == 1
+    clock.advance(TTL - 0.1)
+    assert lease(other, clock, owner="two") == []
+    clock.advance(0.1)
+    (again,) = lease(other, clock, owner="two")
+    assert (again.owner, again.attempts, again.lost) == ("two", 1, 1)
+    other.close()
+
+
+def test_a_zombie_changes_nothing(frontier: Frontier, clock: FakeClock) -> None:
+    frontier.add([make_entry("a")])
+    (zombie,) = lease(frontier, clock)
+    clock.advance(TTL)
+    (heir,) = lease(frontier, clock, owner="two")
+    assert not frontier.ack(zombie, next_due=None)
+    assert not frontier.nack(zombie, delay=0)
+    assert not frontier.nack(zombie, delay=0, aside=True)
+    assert state(frontier, "a") == "leased"
+    assert frontier.ack(heir, next_due=5.0)
+    assert not frontier.ack(heir, next_due=None)
+    assert not frontier.nack(heir, delay=0)
+    assert frontier.known([key_of("a")])[key_of("a")].next_due == 5.0
+
+
+def test_the_same_owner_is_a_zombie_of_its_own_earlier_lease(frontier: Frontier, clock: FakeClock) -> None:
+    frontier.add([make_entry("a")])
+    (first,) = lease(frontier, clock)
+    clock.advance(TTL)
+    (second,) = lease(frontier, clock)
+    assert not frontier.ack(first, next_due=None)
+    assert frontier.ack(second, next_due=None)
+
+
+def test_three_lost_leases_in_a_row_put_an_entry_aside(frontier: Frontier, clock: FakeClock) -> None:
+    frontier.add([make_entry("a", data={"source": "a.example"})])
+    for lost in range(3):
+        (one,) = lease(frontier, clock)
+        assert (one.lost, one.attempts) == (lost, lost)
+        clock.advance(TTL)
+    assert lease(frontier, clock) == []
+    assert state(frontier, "a") == "aside"
+    entry = frontier.entry(key_of("a"))
+    assert entry is not None
+    assert entry.data["source"] == "a.example"
+    assert "3 leases lost" in entry.data["aside"]
+
+
+def test_what_was_set_aside_is_listed_the_newest_first(frontier: Frontier, clock: FakeClock) -> None:
+    frontier.set_politeness("a.example", delay=0, concurrency=9)
+    frontier.add([make_entry(str(n), depth=n, data={"source": "s"}) for n in range(4)])
+    for one in lease(frontier, clock)[:3]:
+        assert frontier.nack(one, delay=0, aside=True)
+        clock.advance(1)
+    listed = frontier.aside(2)
+    assert [name_of(entry) for entry in listed] == ["2", "1"]
+    assert listed == [frontier.entry(key_of("2")), frontier.entry(key_of("1"))]
+    assert listed[0].data == {"source": "s", ASIDE: "given up after 1 attempts"}
+    assert len(frontier.aside(99)) == 3
+    assert frontier.aside(0) == []
+
+
+def test_what_is_no_longer_aside_does_not_say_that_it_is(frontier: Frontier, clock: FakeClock) -> None:
+    for name in ("forced", "marked"):
+        frontier.add([make_entry(name, host=name)])
+        (one,) = lease(frontier, clock)
+        frontier.nack(one, delay=0, aside=True)
+    frontier.add([make_entry("forced", host="forced")], force=True)
+    frontier.mark_done([make_entry("marked", host="marked")], clock.now + 1)
+    for name in ("forced", "marked"):
+        entry = frontier.entry(key_of(name))
+        assert entry is not None
+        assert entry.data == {}
+    assert frontier.aside(9) == []
+
+
+def test_a_failed_entry_comes_again_after_its_delay_also_at_a_fixed_horizon(
+    frontier: Frontier, clock: FakeClock
+) -> None:
+    start = clock.now
+    frontier.add([make_entry("a", due=start)])
+    (one,) = lease(frontier, clock, horizon=start)
+    assert frontier.nack(one, delay=30)
+    assert state(frontier, "a") == "pending"
+    clock.advance(29)
+    assert lease(frontier, clock, horizon=start) == []
+    assert frontier.outlook(horizon=start).next_at == start + 30
+    clock.advance(1)
+    (again,) = lease(frontier, clock, horizon=start)
+    assert (again.attempts, again.lost, again.entry.due) == (1, 0, start)
+
+
+def test_success_forgets_failures(frontier: Frontier, clock: FakeClock) -> None:
+    frontier.add([make_entry("a")])
+    (one,) = lease(frontier, clock)
+    frontier.nack(one, delay=0)
+    clock.advance(1)
+    (one,) = lease(frontier, clock)
+    frontier.ack(one, next_due=clock.now + 1)
+    clock.advance(1)
+    (one,) = lease(frontier, clock)
+    assert (one.attempts, one.lost) == (0, 0)
+
+
+def test_what_is_set_aside_is_kept_with_its_story_and_never_handed_out(
+    frontier: Frontier, clock: FakeClock
+) -> None:
+    frontier.add([make_entry("a", data={"source": "s"})])
+    (one,) = lease(frontier, clock)
+    assert frontier.nack(one, delay=0, aside=True)
+    clock.advance(1e9)
+    assert lease(frontier, clock) == []
+    assert frontier.counts()["aside"] == 1
+    entry = frontier.entry(key_of("a"))
+    assert entry is not None
+    assert entry.data == {"source": "s", "aside": "given up after 1 attempts"}
+
+
+def test_a_clean_stop_hands_back_at_once_and_counts_no_attempt(frontier: Frontier, clock: FakeClock) -> None:
+    frontier.add([make_entry("a"), make_entry("b", host="b.example")])
+    lease(frontier, clock, 1, owner="one")
+    lease(frontier, clock, 1, owner="two")
+    assert frontier.owners() == ["one", "two"]
+    assert frontier.release("one") == 1
+    assert frontier.release("one") == 0
+    assert frontier.owners() == ["two"]
+    clock.advance(1)
+    (one,) = lease(frontier, clock)
+    assert (name_of(one.entry), one.attempts, one.lost) == ("a", 0, 0)
+
+
+def test_a_dead_owner_loses_its_leases_at_once(frontier: Frontier, clock: FakeClock) -> None:
+    frontier.add([make_entry("a")])
+    for lost in range(3):
+        (one,) = lease(frontier, clock)
+        assert one.lost == lost
+        assert frontier.release("one", lost=True) == 1
+        assert not frontier.ack(one, next_due=None)
+        clock.advance(1)
+    assert state(frontier, "a") == "aside"
+
+
+def test_a_heartbeat_keeps_leases(frontier: Frontier, clock: FakeClock) -> None:
+    frontier.add([make_entry("a"), make_entry("b", host="b.example")])
+    (mine,) = lease(frontier, clock, 1, owner="one")
+    lease(frontier, clock, 1, owner="two")
+    for _ in range(5):
+        clock.advance(TTL / 2)
+        assert frontier.extend("one", TTL) == 1
+    assert frontier.extend("nobody", TTL) == 0
+    assert names(lease(frontier, clock)) == ["b"]
+    assert frontier.ack(mine, next_due=None)
+
+
+def test_data_outlive_the_process(frontier_place: FrontierPlace, clock: FakeClock) -> None:
+    first = frontier_place.open(clock)
+    first.add([make_entry("a"), make_entry("b")])
+    first.set_politeness("a.example", delay=5.0, concurrency=1)
+    (one,) = lease(first, clock)
+    first.close()
+    second = frontier_place.open(clock)
+    assert second.counts()["leased"] == 1
+    assert second.ack(one, next_due=None)
+    assert lease(second, clock) == []
+    clock.advance(5)
+    assert names(lease(second, clock)) == ["b"]
+    second.close()

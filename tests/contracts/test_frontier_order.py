@@ -1,0 +1,112 @@
+"""What every frontier keeps to (:mod:`newsbot.frontier.base`): what is handed out, and when."""
+
+from __future__ import annotations
+
+from newsbot.frontier.base import Frontier, Known
+from tests.contracts.frontier_backends import FakeClock, key_of, make_entry, name_of
+from tests.contracts.frontier_steps import fetch, lease, names
+
+
+def test_the_best_of_a_host_goes_first_and_the_oldest_among_equals(
+    frontier: Frontier, clock: FakeClock
+) -> None:
+    frontier.add(
+        [
+            make_entry("plain-1"),
+            make_entry("plain-2"),
+            make_entry("best", priority=5.0),
+            make_entry("worst", priority=-1.0),
+            make_entry("plain-3"),
+        ]
+    )
+    order = []
+    for _ in range(5):
+        (one,) = lease(frontier, clock)
+        order += names([one])
+        frontier.ack(one, next_due=None)
+        clock.advance(1)
+    assert order == ["best", "plain-1", "plain-2", "plain-3", "worst"]
+
+
+def test_what_is_due_longest_goes_first_among_equals(frontier: Frontier, clock: FakeClock) -> None:
+    """Else a host that cannot keep up would poll some of its feeds for ever and others never."""
+    frontier.add([make_entry("late", due=clock.now - 5), make_entry("early", due=clock.now - 9)])
+    assert names(lease(frontier, clock)) == ["early"]
+
+
+def test_hosts_whose_turn_came_first_go_first(frontier: Frontier, clock: FakeClock) -> None:
+    for host in ("a", "b", "c"):
+        frontier.add([make_entry(f"{host}{n}", host=host) for n in range(3)])
+    assert names(lease(frontier, clock, 1)) == ["a0"]
+    clock.advance(0.1)
+    assert names(lease(frontier, clock, 1)) == ["b0"]
+    clock.advance(5)
+    for host in ("a", "b", "c"):
+        frontier.set_politeness(host, delay=1.0, concurrency=2)
+    assert names(lease(frontier, clock, 2)) == ["c0", "a1"]
+    assert names(lease(frontier, clock, 2)) == ["b1"]
+
+
+def test_a_limit_is_kept_and_zero_gives_nothing(frontier: Frontier, clock: FakeClock) -> None:
+    frontier.add([make_entry(str(n), host=f"h{n}") for n in range(5)])
+    assert lease(frontier, clock, 0) == []
+    assert len(lease(frontier, clock, 3)) == 3
+    assert len(lease(frontier, clock, 3)) == 2
+    assert lease(frontier, clock, 3) == []
+
+
+def test_hosts_that_are_refused_are_passed_over(frontier: Frontier, clock: FakeClock) -> None:
+    frontier.add([make_entry(f"n{n}", host=f"no{n}") for n in range(50)])
+    frontier.add([make_entry("y", host="yes")])
+    got = lease(frontier, clock, 10, accept=lambda host: host == "yes")
+    assert names(got) == ["y"]
+    assert lease(frontier, clock, 10, accept=lambda host: False) == []
+    assert frontier.counts()["pending"] == 50
+
+
+def test_nothing_is_handed_out_before_its_time(frontier: Frontier, clock: FakeClock) -> None:
+    frontier.add([make_entry("a", due=clock.now + 10)])
+    assert lease(frontier, clock) == []
+    assert names(lease(frontier, clock, horizon=clock.now + 10)) == ["a"]
+
+
+def test_a_horizon_in_the_past_hides_what_was_due_since(frontier: Frontier, clock: FakeClock) -> None:
+    """A crawl that runs once does what was due at its start, whatever other workers see."""
+    start = clock.now
+    frontier.add([make_entry("old", due=start), make_entry("new", host="b.example", due=start + 5)])
+    clock.advance(10)
+    assert names(lease(frontier, clock, owner="far", accept=lambda host: host == "a.example")) == ["old"]
+    assert lease(frontier, clock, horizon=start) == []
+    assert frontier.outlook(horizon=start).next_at is None
+    assert frontier.outlook(horizon=start).pending == 0
+    assert names(lease(frontier, clock)) == ["new"]
+
+
+def test_a_done_entry_falls_due_by_itself(frontier: Frontier, clock: FakeClock) -> None:
+    fetch(frontier, clock, "a", next_due=clock.now + 100)
+    fetched = clock.now
+    assert frontier.known([key_of("a")])[key_of("a")] == Known(
+        state="done", last_fetched=fetched, next_due=fetched + 100
+    )
+    clock.advance(99)
+    assert lease(frontier, clock) == []
+    clock.advance(1)
+    (one,) = lease(frontier, clock)
+    assert name_of(one.entry) == "a"
+    assert one.entry.due == fetched + 100
+    assert frontier.ack(one, next_due=None)
+    clock.advance(1e9)
+    assert lease(frontier, clock) == []
+
+
+def test_many_that_fall_due_at_once_all_come(frontier: Frontier, clock: FakeClock) -> None:
+    many = 1000
+    frontier.mark_done([make_entry(str(n), host=f"h{n}") for n in range(many)], clock.now + 1)
+    clock.advance(1)
+    got: list[str] = []
+    rounds = 0
+    while frontier.outlook(horizon=clock.now).next_at is not None:
+        got += names(lease(frontier, clock, many))
+        rounds += 1
+    assert len(got) == len(set(got)) == many
+    assert rounds <= 10

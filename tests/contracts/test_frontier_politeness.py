@@ -1,0 +1,108 @@
+"""What every frontier keeps to (:mod:`newsbot.frontier.base`): one clock a host."""
+
+from __future__ import annotations
+
+import pytest
+
+from newsbot.frontier.base import Frontier
+from tests.contracts.frontier_backends import FakeClock, make_entry
+from tests.contracts.frontier_steps import lease, names
+
+
+def test_one_turn_of_a_host_gives_one_entry(frontier: Frontier, clock: FakeClock) -> None:
+    frontier.set_politeness("a.example", delay=2.0, concurrency=5)
+    frontier.add([make_entry(str(n)) for n in range(5)])
+    assert len(lease(frontier, clock)) == 1
+    clock.advance(1.9)
+    assert lease(frontier, clock) == []
+    clock.advance(0.1)
+    assert len(lease(frontier, clock)) == 1
+
+
+def test_unknown_hosts_are_asked_once_a_second_one_at_a_time(frontier: Frontier, clock: FakeClock) -> None:
+    frontier.add([make_entry(str(n)) for n in range(3)])
+    (one,) = lease(frontier, clock)
+    clock.advance(0.9)
+    frontier.ack(one, next_due=None)
+    assert lease(frontier, clock) == []
+    clock.advance(0.1)
+    assert len(lease(frontier, clock)) == 1
+    clock.advance(10)
+    assert lease(frontier, clock) == []
+
+
+def test_a_host_never_has_more_leases_out_than_its_concurrency(frontier: Frontier, clock: FakeClock) -> None:
+    frontier.set_politeness("a.example", delay=1.0, concurrency=2)
+    frontier.add([make_entry(str(n)) for n in range(5)])
+    held = []
+    for _ in range(5):
+        held += lease(frontier, clock)
+        clock.advance(1)
+    assert len(held) == 2
+    assert frontier.ack(held[0], next_due=None)
+    assert len(lease(frontier, clock)) == 1
+    frontier.set_politeness("a.example", delay=1.0, concurrency=1)
+    frontier.ack(held[1], next_due=None)
+    clock.advance(1)
+    assert lease(frontier, clock) == []
+
+
+def test_a_host_without_delay_gives_as_many_as_its_concurrency(frontier: Frontier, clock: FakeClock) -> None:
+    for host in ("a", "b"):
+        frontier.set_politeness(host, delay=0, concurrency=3)
+        frontier.add([make_entry(f"{host}{n}", host=host, priority=-float(n)) for n in range(5)])
+    assert names(lease(frontier, clock, 4)) == ["a0", "b0", "a1", "b1"]
+    assert sorted(names(lease(frontier, clock, 9))) == ["a2", "b2"]
+    assert lease(frontier, clock) == []
+
+
+def test_a_host_at_rest_gives_nothing_and_its_rest_is_never_shortened(
+    frontier: Frontier, clock: FakeClock
+) -> None:
+    frontier.back_off("a.example", 30)
+    frontier.add([make_entry("a")])
+    frontier.back_off("a.example", 5)
+    clock.advance(29)
+    assert lease(frontier, clock) == []
+    assert frontier.outlook(horizon=clock.now).next_at == clock.now + 1
+    clock.advance(1)
+    assert names(lease(frontier, clock)) == ["a"]
+
+
+def test_a_turn_taken_beside_the_queue_is_nobody_elses(frontier: Frontier, clock: FakeClock) -> None:
+    frontier.set_politeness("a.example", delay=10.0, concurrency=9)
+    frontier.add([make_entry(str(n)) for n in range(3)])
+    assert len(lease(frontier, clock)) == 1
+    assert frontier.take_turn("a.example") == pytest.approx(10)
+    assert frontier.take_turn("a.example") == pytest.approx(20)
+    clock.advance(29.9)
+    assert lease(frontier, clock) == []
+    clock.advance(0.2)
+    assert len(lease(frontier, clock)) == 1
+    assert frontier.counts()["leased"] == 2
+
+
+def test_a_turn_of_a_host_at_rest_or_unknown(frontier: Frontier, clock: FakeClock) -> None:
+    frontier.back_off("a.example", 30)
+    assert frontier.take_turn("a.example") == pytest.approx(30)
+    assert frontier.take_turn("new.example") == 0
+    assert frontier.take_turn("new.example") == pytest.approx(1)
+    clock.advance(5)
+    assert frontier.take_turn("new.example") == 0
+
+
+def test_a_longer_delay_holds_from_the_last_turn_on(frontier: Frontier, clock: FakeClock) -> None:
+    frontier.set_politeness("a.example", delay=1.0, concurrency=9)
+    frontier.add([make_entry(str(n)) for n in range(3)])
+    lease(frontier, clock)
+    frontier.set_politeness("a.example", delay=10.0, concurrency=9)
+    clock.advance(9)
+    assert lease(frontier, clock) == []
+    clock.advance(1)
+    assert len(lease(frontier, clock)) == 1
+
+
+@pytest.mark.parametrize(("delay", "concurrency"), [(-1.0, 1), (float("nan"), 1), (1.0, 0)])
+def test_impossible_politeness_is_refused(frontier: Frontier, delay: float, concurrency: int) -> None:
+    with pytest.raises(ValueError, match=r"a\.example"):
+        frontier.set_politeness("a.example", delay=delay, concurrency=concurrency)

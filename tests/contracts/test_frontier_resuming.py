@@ -1,0 +1,95 @@
+"""What every frontier keeps to (:mod:`newsbot.frontier.base`): going on after an outage."""
+
+from __future__ import annotations
+
+from newsbot.frontier.base import Frontier
+from tests.contracts.frontier_backends import FakeClock, key_of, make_entry
+from tests.contracts.frontier_steps import TTL, lease, state
+
+
+def test_leases_that_nobody_could_renew_are_taken_up_again_and_their_loss_is_not_counted(
+    frontier: Frontier, clock: FakeClock
+) -> None:
+    frontier.add([make_entry("a"), make_entry("b", host="b.example")])
+    mine = lease(frontier, clock, 2)
+    for _ in range(4):
+        clock.advance(TTL + 1)
+        assert lease(frontier, clock, 1, owner="other", accept=lambda _: False) == []  # takes them back
+        assert state(frontier, "a") == "pending"
+        assert frontier.resume("one", mine, TTL).kept == 2
+        assert lease(frontier, clock, owner="other") == []
+        assert frontier.owners() == ["one"]
+    assert not frontier.resume("one", mine, TTL).emptied
+    assert frontier.counts()["leased"] == 2
+    frontier.nack(mine[0], delay=0)
+    assert frontier.ack(mine[1], next_due=None)
+    clock.advance(1)
+    (again,) = lease(frontier, clock)
+    assert (again.lost, again.attempts) == (0, 1)
+
+
+def test_leases_that_did_not_end_are_renewed(frontier: Frontier, clock: FakeClock) -> None:
+    frontier.add([make_entry("a")])
+    mine = lease(frontier, clock)
+    clock.advance(TTL - 1)
+    assert frontier.resume("one", mine, TTL).kept == 1
+    clock.advance(TTL - 1)
+    assert lease(frontier, clock, owner="other") == []
+
+
+def test_what_another_has_meanwhile_stays_with_it_but_the_loss_is_not_counted(
+    frontier: Frontier, clock: FakeClock
+) -> None:
+    frontier.add([make_entry("a")])
+    mine = lease(frontier, clock)
+    clock.advance(TTL + 1)
+    (theirs,) = lease(frontier, clock, owner="other")
+    assert theirs.lost == 1
+    assert frontier.resume("one", mine, TTL).kept == 0
+    assert not frontier.ack(mine[0], next_due=None)
+    clock.advance(TTL + 1)
+    (again,) = lease(frontier, clock, owner="third")
+    assert (again.lost, again.attempts) == (1, 1)
+    assert not frontier.ack(theirs, next_due=None)
+
+
+def test_what_was_set_aside_in_an_outage_comes_back(frontier: Frontier, clock: FakeClock) -> None:
+    frontier.add([make_entry("a", data={"source": "a.example"})])
+    for _ in range(2):
+        lease(frontier, clock)
+        clock.advance(TTL + 1)
+    mine = lease(frontier, clock)
+    clock.advance(TTL + 1)
+    assert lease(frontier, clock) == []
+    assert state(frontier, "a") == "aside"
+    assert frontier.resume("one", mine, TTL).kept == 1
+    assert state(frontier, "a") == "leased"
+    assert frontier.ack(mine[0], next_due=clock.now + 5)
+    entry = frontier.entry(key_of("a"))
+    assert entry is not None
+    assert entry.data == {"source": "a.example"}
+
+
+def test_what_was_done_meanwhile_stays_done(frontier: Frontier, clock: FakeClock) -> None:
+    frontier.add([make_entry("a")])
+    mine = lease(frontier, clock)
+    clock.advance(TTL + 1)
+    (theirs,) = lease(frontier, clock, owner="other")
+    frontier.ack(theirs, next_due=None)
+    assert frontier.resume("one", [*mine, *mine], TTL).kept == 0
+    assert frontier.resume("one", [], TTL).kept == 0
+    assert state(frontier, "a") == "done"
+
+
+def test_an_entry_that_is_not_to_blame_is_put_back_without_an_attempt(
+    frontier: Frontier, clock: FakeClock
+) -> None:
+    frontier.add([make_entry("a")])
+    lease(frontier, clock)
+    clock.advance(TTL)
+    (mine,) = lease(frontier, clock)
+    assert frontier.nack(mine, delay=0, counted=False)
+    assert not frontier.nack(mine, delay=0, counted=False)
+    clock.advance(1)
+    (again,) = lease(frontier, clock)
+    assert (again.lost, again.attempts) == (1, 1)

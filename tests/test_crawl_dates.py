@@ -1,0 +1,89 @@
+"""Whole crawls that look at dates: of sitemaps, and those that were asked for."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime, timedelta
+
+from tests.crawls import article_html
+from tests.newssite import HOST, sitemap_xml
+
+
+def test_an_unchanged_sitemap_is_read_again_when_other_dates_are_asked_for(site, world):
+    old, new = f"{HOST}/story/1", f"{HOST}/story/2"
+    long_ago = (datetime.now(UTC) - timedelta(days=90)).isoformat(timespec="seconds")
+    lately = (datetime.now(UTC) - timedelta(days=1)).isoformat(timespec="seconds")
+    for n, (url, when) in enumerate(((old, long_ago), (new, lately))):
+        site.page(url, article_html(n).replace("2026-11-20T08:00:00Z", when))
+    site.page(
+        f"{HOST}/sitemap.xml",
+        sitemap_xml({old: long_ago, new: lately}),
+        headers={"Content-Type": "application/xml"},
+    )
+    world.rule(
+        "_defaults",
+        "delay: 0\ninterval: {sitemap: 1, article: 30d}\n"
+        "recrawl: {feed: fixed, sitemap: fixed, section: fixed, article: fixed}\n",
+    )
+    world.rule("news.test", f"domain: news.test\nsitemaps: {HOST}/sitemap.xml\narticle: ^/story/\n")
+    world.crawl()
+    assert world.urls() == [new]
+    time.sleep(1)
+    world.crawl("-a", "since=365d")
+    assert world.urls() == [old, new]
+
+
+def test_what_since_left_out_comes_with_the_next_crawl_without_it(site, world):
+    old, new = f"{HOST}/story/1", f"{HOST}/story/2"
+    before = (datetime.now(UTC) - timedelta(days=9)).isoformat(timespec="seconds")
+    lately = (datetime.now(UTC) - timedelta(hours=1)).isoformat(timespec="seconds")
+    for n, (url, when) in enumerate(((old, before), (new, lately))):
+        site.page(url, article_html(n).replace("2026-11-20T08:00:00Z", when))
+    site.page(
+        f"{HOST}/sitemap.xml",
+        sitemap_xml({old: before, new: lately}),
+        headers={"Content-Type": "application/xml"},
+    )
+    world.rule(
+        "_defaults",
+        "delay: 0\ninterval: {sitemap: 1, article: 30d}\n"
+        "recrawl: {feed: fixed, sitemap: fixed, section: fixed, article: fixed}\n",
+    )
+    world.rule("news.test", f"domain: news.test\nsitemaps: {HOST}/sitemap.xml\narticle: ^/story/\n")
+    world.crawl("-a", "since=2d")
+    assert world.urls() == [new]
+    time.sleep(1)
+    world.crawl()
+    assert world.urls() == [old, new]
+
+
+def test_an_unchanged_child_of_a_sitemap_index_rests_until_the_index_calls_it_newer(site, world):
+    children = [f"{HOST}/map-{n}.xml" for n in range(3)]
+    for n, url in enumerate(children):
+        site.page(f"{HOST}/story/{n}", article_html(n))
+        site.page(url, sitemap_xml({f"{HOST}/story/{n}": ""}), headers={"Content-Type": "application/xml"})
+    then = (datetime.now(UTC) - timedelta(hours=1)).isoformat(timespec="seconds")
+
+    def index(**newer):
+        times = {url: newer.get(f"n{n}", then) for n, url in enumerate(children)}
+        site.page(f"{HOST}/index.xml", sitemap_xml(times, "sitemap"), headers={"Content-Type": "text/xml"})
+
+    index()
+    world.rule(
+        "_defaults",
+        "delay: 0\ninterval: {sitemap: 1, article: 30d}\n"
+        "recrawl: {feed: fixed, sitemap: fixed, section: fixed, article: fixed}\n",
+    )
+    world.rule("news.test", f"domain: news.test\nsitemaps: {HOST}/index.xml\narticle: ^/story/\n")
+    for _ in range(3):
+        world.crawl()
+        time.sleep(1)
+    asked = [path for path in site.seen() if path.startswith("/map-")]
+    assert len(asked) == 6, "twice each: found, then seen to be unchanged"
+    assert world.urls() == [f"{HOST}/story/{n}" for n in range(3)]
+    site.page(f"{HOST}/story/9", article_html(9))
+    site.page(children[1], sitemap_xml({f"{HOST}/story/9": ""}), headers={"Content-Type": "application/xml"})
+    index(n1=(datetime.now(UTC) + timedelta(seconds=5)).isoformat(timespec="seconds"))
+    world.crawl()
+    assert f"{HOST}/story/9" in world.urls()
+    assert len([path for path in site.seen() if path.startswith("/map-")]) == 7

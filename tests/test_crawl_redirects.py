@@ -1,0 +1,117 @@
+"""Whole crawls of pages and sites that lead elsewhere."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from tests.crawls import article_html, feed_xml
+from tests.newssite import HOST, feed_of, serve, with_due
+
+
+def test_a_redirected_article_is_looked_at_again_under_its_own_address(site, world):
+    site.page(f"{HOST}/go/1", status=302, headers={"Location": f"{HOST}/story/1"})
+    site.page(f"{HOST}/story/1", article_html(1))
+    feed_of(site, world, f"{HOST}/go/1")
+    world.rule(
+        "_defaults",
+        "delay: 0\ninterval: {feed: 10m, article: 1}\n"
+        "recrawl: {feed: fixed, sitemap: fixed, section: fixed, article: fixed}\n",
+    )
+    world.crawl()
+    for word in ("No vote", "Any vote"):
+        time.sleep(1)
+        site.page(f"{HOST}/story/1", article_html(1).replace("A vote is planned", f"{word} is planned"))
+        assert world.crawl().stat("articles/updated") == 1
+    page = world.page(f"{HOST}/story/1")
+    assert page is not None
+    assert page.last_fetched is not None
+    assert page.http_status == 200
+    assert site.seen().count("/go/1") == 1
+
+
+def test_a_redirect_whose_target_failed_is_followed_again(site, world):
+    site.page(f"{HOST}/go/1", status=302, headers={"Location": f"{HOST}/story/1"})
+    site.page(f"{HOST}/story/1", status=404)
+    feed_of(site, world, f"{HOST}/go/1")
+    world.crawl()
+    site.page(f"{HOST}/story/1", article_html(1))
+    with_due(world, f"{HOST}/go/1")
+    world.crawl()
+    assert world.urls() == [f"{HOST}/story/1"]
+
+
+def test_a_redirect_to_a_denied_address_is_not_followed(site, world):
+    site.page(f"{HOST}/story/1", status=302, headers={"Location": "/login?next=1"})
+    site.page(f"{HOST}/login?next=1", article_html(1))
+    feed_of(site, world, f"{HOST}/story/1")
+    world.rule(
+        "_defaults",
+        "delay: 0\ninterval: {feed: 10m, article: 1}\n"
+        "recrawl: {feed: fixed, sitemap: fixed, section: fixed, article: fixed}\ndeny: ['^/login']\n",
+    )
+    crawl = world.crawl()
+    assert "/login?next=1" not in site.seen()
+    assert crawl.stat("errors/denied") == 1
+
+
+def test_an_article_that_redirects_to_another_site_with_a_rule_belongs_to_that_site(site, world):
+    site.page(f"{HOST}/go/1", status=302, headers={"Location": "http://other.test/story/1"})
+    serve(site, world, 2, host="other.test")
+    feed_of(site, world, f"{HOST}/go/1")
+    world.crawl()
+    assert sorted((article.source, article.canonical_url) for article in world.articles()) == [
+        ("other.test", "http://other.test/story/0"),
+        ("other.test", "http://other.test/story/1"),
+    ]
+
+
+def test_a_host_that_a_redirect_leads_to_rests_when_it_asks_for_it(site, world):
+    site.page(f"{HOST}/go/1", status=302, headers={"Location": "http://busy.test/story/1"})
+    site.page("http://busy.test/story/1", status=503, headers={"Retry-After": "90"})
+    for n in range(3):
+        site.page(f"{HOST}/story/{n}", article_html(n))
+    feed_of(site, world, f"{HOST}/go/1", *[f"{HOST}/story/{n}" for n in range(3)])
+    world.rule("_defaults", "delay: 0.5\ninterval: {feed: 10m, article: 30d}\n")
+    process = world.start()
+    try:
+        end = time.monotonic() + 60
+        while len([path for path in site.seen("news.test") if path.startswith("/story/")]) < 3:
+            assert time.monotonic() < end, "the host that redirected was told to rest"
+            time.sleep(0.1)
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@pytest.mark.parametrize(
+    "location",
+    ["http://[bad/", "//", "http://exa mple/", "ftp://news.test/x", "/" + "x" * 9000, "http://а%/", ""],
+)
+def test_a_redirect_to_nonsense_is_counted_and_the_rest_is_stored(site, world, location):
+    site.page(f"{HOST}/story/1", article_html(1))
+    site.page(f"{HOST}/go/1", status=302, headers={"Location": location})
+    feed_of(site, world, f"{HOST}/go/1", f"{HOST}/story/1")
+    crawl = world.crawl("-s", "NEWSBOT_PATIENCE=1")
+    assert crawl.code == 0
+    assert world.urls() == [f"{HOST}/story/1"]
+    assert "Traceback" not in crawl.err
+    assert crawl.stat("errors/unknown") == 0
+
+
+@pytest.mark.parametrize("feed", [True, False])
+def test_a_site_that_moved_as_a_whole_is_read_where_it_is_now(site, world, feed):
+    there = "http://www.new.test"
+    stories = [f"{there}/2026/11/20/a-long-story-about-the-bridge-{number}" for number in range(3)]
+    links = "".join(f"<p><a href='{url}'>A headline of more than five words</a></p>" for url in stories)
+    site.page(f"{HOST}/", status=301, headers={"Location": f"{there}/"})
+    site.page(f"{there}/", f"<html><body>{'' if feed else links}</body></html>")
+    if feed:
+        site.page(f"{there}/feed", feed_xml(stories), headers={"Content-Type": "text/xml"})
+    for number, url in enumerate(stories):
+        site.page(url, article_html(number))
+    world.rule("news.test", f"domain: news.test\nseeds: {HOST}/\n")
+    crawl = world.crawl("-a", "sites=news.test")
+    assert world.urls() == stories
+    assert "site moved domain=news.test to=new.test" in crawl.err

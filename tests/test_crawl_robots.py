@@ -1,0 +1,68 @@
+"""Whole crawls that obey robots.txt, wherever it lies and whatever it is."""
+
+from __future__ import annotations
+
+import time
+from itertools import pairwise
+from statistics import median
+
+from newsbot.demo.messages import Answer
+from tests.newssite import HOST, ended, serve
+
+
+def test_robots_txt_that_redirects_in_a_circle_is_as_good_as_none(site, world):
+    serve(site, world, 1)
+    site.page(f"{HOST}/robots.txt", status=302, headers={"Location": f"{HOST}/robots2.txt"})
+    site.page(f"{HOST}/robots2.txt", status=302, headers={"Location": f"{HOST}/robots.txt"})
+    world.crawl("-s", "NEWSBOT_PATIENCE=1")
+    assert world.urls() == [f"{HOST}/story/0"]
+
+
+def test_robots_txt_elsewhere_and_of_any_form_is_read(site, world):
+    serve(site, world, 2)
+    site.page(f"{HOST}/robots.txt", status=301, headers={"Location": "http://www.news.test/robots.txt"})
+    body = "\ufeffUser-agent: *\r\nDisallow: /story/1\r\n".encode() + b"# \xff\xfe\n" * 3
+    site.page("http://www.news.test/robots.txt", body, headers={"Content-Type": "text/html"})
+    world.crawl()
+    assert world.urls() == [f"{HOST}/story/0"]
+
+
+def test_of_a_huge_robots_txt_the_beginning_holds(site, world):
+    serve(site, world, 2)
+    site.robots("User-agent: *\nDisallow: /story/1\n" + "# a comment for each page of the site\n" * 100_000)
+    world.crawl()
+    assert world.urls() == [f"{HOST}/story/0"]
+
+
+def test_the_delay_holds_after_a_slow_robots_txt(site, world):
+    serve(site, world, 2, "delay: 0.8\n")
+    text = b"User-agent: *\nDisallow: /private\n"
+    site.page(
+        f"{HOST}/robots.txt", lambda _: Answer(body=text, headers={"Content-Type": "text/plain"}, delay=0.7)
+    )
+    world.crawl()
+    times = [record.at for record in site.log if record.path != "/robots.txt"]
+    assert len(times) == 4  # feed, tdmrep.json, two stories
+    assert min(later - earlier for earlier, later in pairwise(times)) >= 0.4, (
+        "0.1 if robots.txt took its turn"
+    )
+
+
+def test_a_crawl_delay_outlives_the_start_of_another_worker(site, world):
+    site.robots("User-agent: *\nCrawl-delay: 1\n", host="news.test")
+    serve(site, world, 6)
+    first = world.start()
+    end = time.monotonic() + 60
+    while "/story/0" not in site.seen() and not [p for p in site.seen() if p.startswith("/story/")]:
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    serve(site, world, 1, host="other.test", first=50)
+    second = world.start()
+    ended(first)
+    ended(second)
+    times = sorted(
+        record.at for record in site.log if record.path.startswith("/story/") and record.host == "news.test"
+    )
+    assert len(times) == 6
+    gaps = [later - earlier for earlier, later in pairwise(times)]
+    assert median(gaps) >= 0.95
