@@ -209,9 +209,12 @@ def give_back(state: CrawlState, visit: Visit) -> None:
     Raises :class:`newsbot.errors.DataError`; may then be called again.
     """
     gone = visit.outcome.error in NOT_THERE
-    if not (gone or visit.outcome.is_article is False) or visit.kind is not Kind.ARTICLE:
+    first = visit.record is None or visit.record.last_fetched is None
+    list_of_links = visit.kind is Kind.SECTION and first and not visit.outcome.failed
+    page_without = visit.kind is Kind.ARTICLE and (gone or visit.outcome.is_article is False)
+    if not (list_of_links or page_without):
         return
     url = canonicalize(visit.lease.entry.url, visit.rule.drop_query)
     kept = state.storage.article(url)
     if kept is not None and came_from_elsewhere(kept, url):
-        free_address(state, kept, wrong=gone)
+        free_address(state, kept, wrong=gone or list_of_links)

@@ -115,6 +115,22 @@ def test_marking_done_costs_no_fetch(frontier: Frontier, clock: FakeClock) -> No
     assert frontier.add([make_entry("new")]) == [Added.KNOWN]
 
 
+def test_what_was_only_marked_as_done_says_so_and_may_be_read_after_all(
+    frontier: Frontier, clock: FakeClock
+) -> None:
+    queued, new = make_entry("queued"), make_entry("new", host="b.example")
+    frontier.add([queued])
+    frontier.mark_done([queued, new], None)
+    for entry in (queued, new):
+        assert frontier.add([entry]) == [Added.KNOWN]
+        known = frontier.known([entry.fingerprint])[entry.fingerprint]
+        assert known == Known(state="done", last_fetched=None, next_due=None)
+        assert frontier.add([entry], force=True) == [Added.SOONER]
+    got = lease(frontier, clock)
+    assert sorted(names(got)) == ["new", "queued"]
+    assert [one.last_fetched for one in got] == [None, None]
+
+
 def test_marking_done_can_set_a_time(frontier: Frontier, clock: FakeClock) -> None:
     frontier.mark_done([make_entry("a")], clock.now + 10)
     assert lease(frontier, clock) == []

@@ -1,0 +1,157 @@
+"""Addresses that another page only named as canonical: what becomes of them when a list offers them."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from newsbot.intake import queue_found
+from newsbot.items import Kind, Link, Where
+from newsbot.pipelines.store import StorePipeline
+from newsbot.settlement import settle
+from newsbot.urls import fingerprint
+from newsbot.visit import Found
+from tests.builders import make_article
+
+STORY = "https://news.test/story/1"
+NAMED = "https://news.test/politics/the-council-met-and-talked-about-a-bridge"
+SECTION = "https://news.test/politics/"
+TITLE = "The council met and talked about a bridge"
+OTHER = "A ferry sank in the harbour at night"
+
+
+@pytest.fixture
+def claimed(desk):
+    """A desk that has read a page which names NAMED, an address that nobody had mentioned."""
+    return named(desk, NAMED)
+
+
+def named(desk, url):
+    visit = desk.visit(STORY)
+    article = make_article(1, url=STORY, canonical_url=url, title=TITLE, content_hash="1")
+    asyncio.run(StorePipeline.from_crawler(desk.crawler).process_item(article))
+    visit.page.update(canonical_url=url, title=TITLE)
+    end(desk, visit, is_article=True)
+    assert state_of(desk, url) == "done"
+    return desk
+
+
+def end(desk, visit, *, status=200, is_article=None):
+    visit.outcome.status, visit.outcome.is_article = status, is_article
+    visit.outcome.error = None if status < 400 else f"http_{status}"
+    settle(desk.state, visit)
+
+
+def offer(desk, url, text, where=Where.FEED, kind=None):
+    link = Link(url=url, where=where, text=text, kind=kind)
+    return queue_found(desk.state, Found(links=(link,), referrer=SECTION, depth=1))
+
+
+def state_of(desk, url):
+    key = fingerprint(url)
+    return desk.state.frontier.known([key])[key].state
+
+
+def prove(desk):
+    for number in range(3):
+        page = f"https://news.test/proven/{number}"
+        desk.state.site_claims.saw(desk.state.notes, "news.test", page, right=True)
+
+
+def listen(desk, monkeypatch):
+    """Return a list that gets all keys which the frontier is asked for."""
+    asked = []
+    known = desk.state.frontier.known
+
+    def listening(keys):
+        asked.extend(keys)
+        return known(keys)
+
+    monkeypatch.setattr(desk.state.frontier, "known", listening)
+    return asked
+
+
+def kept(desk):
+    return [one.canonical_url for one in desk.state.storage.iter_articles()]
+
+
+@pytest.mark.parametrize("proven", [False, True])
+@pytest.mark.parametrize(
+    ("text", "state", "proven_state"),
+    [
+        (TITLE, "done", "done"),
+        ("Bridge: the council met and talked about it", "done", "done"),
+        (OTHER, "pending", "pending"),
+        (None, "pending", "done"),
+        ("Read more", "pending", "done"),
+    ],
+)
+def test_a_named_address_that_a_list_offers_is_read_if_it_may_be_another_page(
+    claimed, text, state, proven_state, proven
+):
+    if proven:
+        prove(claimed)
+    assert offer(claimed, NAMED, text) == 0, "it is not new"
+    assert state_of(claimed, NAMED) == (proven_state if proven else state)
+    assert claimed.stat("canonical/read_after_all") == (state_of(claimed, NAMED) == "pending")
+
+
+def test_an_offer_that_changes_nothing_is_looked_at_once(claimed, monkeypatch):
+    asked = listen(claimed, monkeypatch)
+    for _ in range(3):
+        offer(claimed, NAMED, TITLE)
+    assert asked == [fingerprint(NAMED)]
+    offer(claimed, NAMED, OTHER)
+    assert state_of(claimed, NAMED) == "pending", "another headline is another offer"
+
+
+def test_what_was_fetched_is_not_asked_for_twice_nor_read_again(desk, monkeypatch):
+    end(desk, desk.visit(NAMED), is_article=True)
+    asked = listen(desk, monkeypatch)
+    for text in (TITLE, OTHER, None):
+        offer(desk, NAMED, text)
+    assert asked == [fingerprint(NAMED)]
+    assert state_of(desk, NAMED) == "done"
+
+
+def test_the_target_of_a_redirect_is_known_whatever_its_headline(desk):
+    visit = desk.visit(STORY)
+    visit.outcome.redirected_to = NAMED
+    end(desk, visit, is_article=True)
+    offer(desk, NAMED, OTHER)
+    assert state_of(desk, NAMED) == "done"
+
+
+def test_another_form_of_an_address_is_known_whatever_its_headline(desk):
+    visit = desk.visit(f"{NAMED}?from=rss")
+    visit.page.update(canonical_url=NAMED, title=TITLE)
+    end(desk, visit, is_article=True)
+    offer(desk, NAMED, OTHER)
+    assert state_of(desk, NAMED) == "done"
+
+
+def test_a_section_that_a_page_named_is_read_as_one_and_the_article_goes_home(desk):
+    named(desk, SECTION)
+    assert kept(desk) == [SECTION]
+    offer(desk, SECTION, TITLE, Where.NAVIGATION, Kind.SECTION)
+    visit = desk.visit(SECTION, Kind.SECTION)
+    end(desk, visit)
+    assert kept(desk) == [STORY]
+
+
+@pytest.mark.parametrize(
+    ("status", "is_article", "home"),
+    [(404, None, True), (410, None, True), (200, False, True), (200, True, False), (503, None, False)],
+)
+def test_an_address_without_an_article_names_none(claimed, status, is_article, home):
+    visit = claimed.visit(NAMED)
+    end(claimed, visit, status=status, is_article=is_article)
+    assert kept(claimed) == [STORY if home else NAMED]
+
+
+def test_a_page_that_is_gone_later_keeps_its_own_article(desk):
+    article = make_article(1, url=NAMED, canonical_url=NAMED, content_hash="1")
+    asyncio.run(StorePipeline.from_crawler(desk.crawler).process_item(article))
+    end(desk, desk.visit(NAMED), status=404)
+    assert kept(desk) == [NAMED]
