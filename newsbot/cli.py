@@ -34,6 +34,7 @@ from scrapy.utils.log import configure_logging
 from newsbot.clock import parse_duration
 from newsbot.errors import ArgumentError, UserError
 from newsbot.logs import shape_logs
+from newsbot.settingnames import strange
 from newsbot.terminal import Column, clean, make_console, print_table
 
 FAULT = 1
@@ -139,6 +140,8 @@ class NewsbotCommand(ScrapyCommand):
             configure_logging(settings)
             shape_logs(settings)
         _make_stdout_safe()
+        for line in strange(settings, os.environ):
+            _complain(line, FAULT)
         try:
             self.exitcode = self._run(args, opts, settings) or 0
             sys.stdout.flush()

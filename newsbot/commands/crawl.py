@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+import os
 import sys
 from difflib import get_close_matches
 from typing import Any
@@ -19,6 +20,7 @@ from newsbot.contact import introduce
 from newsbot.crawlscope import check_scope
 from newsbot.errors import ArgumentError, UserError
 from newsbot.numbers import check_numbers
+from newsbot.settingnames import strange
 
 FAULT, USAGE = 1, 2
 CHATTER = {
@@ -42,6 +44,8 @@ class Command(crawl.Command):
         super().process_options(args, opts)
         assert self.settings is not None
         introduce(self.settings)
+        for line in strange(self.settings, os.environ):
+            _complain(line, FAULT)
         try:
             self._check(args, opts.spargs)
         except ArgumentError as error:

@@ -1,0 +1,51 @@
+"""Names of settings that newsbot does not know: a slip changes nothing, and nobody would see it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from functools import cache
+from importlib import import_module
+
+from scrapy.settings import BaseSettings
+
+PREFIX = "NEWSBOT_"
+TESTS = f"{PREFIX}TEST_"
+"""How the names begin that our own tests read from the environment."""
+FROM_ENVIRONMENT = frozenset(
+    f"{PREFIX}{name}"
+    for name in (
+        *("DATA", "RULES", "REPORTS", "WARC_DIR", "KEEP_RAW", "KEEP_VERSIONS", "KEEP_PAGES", "CONTACT"),
+        *("TDMREP", "ALLOW_PRIVATE", "HTTP2", "RETRY_SCALE", "PAGE_VISITS", "POLL_BUDGET", "PUBLIC_URL"),
+        *("WEB_TOKEN", "SENSOR_SECRET", "ALERT_WEBHOOK", "ALERT_MAIL", "ALERT_COMMAND", "LOG_LEVEL"),
+        *("LOG_JSON", "PROGRESS_INTERVAL"),
+    )
+)
+"""Settings that are read from environment variables too."""
+
+
+@cache
+def known() -> frozenset[str]:
+    """Return the names of all settings. Their module reads the environment when it is imported: late."""
+    ours = dir(import_module("newsbot.settings"))
+    return frozenset(name for name in ours if name.startswith(PREFIX)) | {"NEWSBOT_LOG_LEVEL"}
+
+
+def strange(settings: BaseSettings, environment: Mapping[str, str]) -> Iterator[str]:
+    """Yield a line for each name that was given and changes nothing."""
+    for name in sorted(str(name) for name in settings if str(name).startswith(PREFIX)):
+        if name not in known():
+            yield f"{name}: there is no such setting{_hint(name)}; see docs/settings.md"
+    given = (name for name, value in environment.items() if name.startswith(PREFIX) and value)
+    for name in sorted(given):
+        if name.startswith(TESTS):
+            continue
+        if name not in known():
+            yield f"{name} (environment): there is no such setting{_hint(name)}; see docs/settings.md"
+        elif name not in FROM_ENVIRONMENT:
+            yield f"{name} (environment): is not read from there; give it as -s {name}=VALUE"
+
+
+def _hint(name: str) -> str:
+    near = get_close_matches(name, sorted(known()), n=1, cutoff=0.8)
+    return f" (did you mean {near[0]}?)" if near else ""
