@@ -153,8 +153,7 @@ class SqliteIndex:
     def _write(self, now: dict[int, bytes], before: dict[int, bytes]) -> None:
         changed = [(bucket, postings) for bucket, postings in now.items() if before.get(bucket) != postings]
         self._database.executemany(
-            "INSERT INTO near_bucket (id, postings) VALUES (?, ?)"
-            " ON CONFLICT (id) DO UPDATE SET postings = excluded.postings",
+            "INSERT OR REPLACE INTO near_bucket (id, postings) VALUES (?, ?)",
             [one for one in changed if one[1]],
         )
         self._database.executemany(
