@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import compress
 
@@ -29,6 +29,8 @@ from newsbot.urls import canonicalize, fingerprint
 from newsbot.visit import Found, Visit
 
 ASKED_PRIORITY = 100.0
+LINKS_AT_ONCE = 1000
+"""Of a feed or sitemap that are judged and queued together."""
 RANKED_OUT = frozenset(("unlikely_article", "unlikely_list", "not_in_rule", "front_page"))
 """Reasons that do not count with NEWSBOT_RANKING off."""
 UNRANKED = 50.0
@@ -53,6 +55,23 @@ class Batch:
 
 def queue_found(state: CrawlState, found: Found, visit: Visit | None = None) -> int:
     """Judge and queue links; return how many were not known before."""
+    return sum(_queue_some(state, some, visit) for some in _parts(found, visit))
+
+
+def _parts(found: Found, visit: Visit | None) -> Iterator[Found]:
+    """Give a long feed or sitemap part by part: 50,000 links at once take 100 MB while they are queued.
+
+    Python keeps such a peak. Links of a page stay together, they are judged by what all of them are.
+    """
+    links = found.links
+    if visit is None or visit.kind not in (Kind.FEED, Kind.SITEMAP) or len(links) <= LINKS_AT_ONCE:
+        yield found
+        return
+    for start in range(0, len(links), LINKS_AT_ONCE):
+        yield replace(found, links=links[start : start + LINKS_AT_ONCE])
+
+
+def _queue_some(state: CrawlState, found: Found, visit: Visit | None) -> int:
     with state.timed("judge"):
         batch = judge_found(state, found, visit)
         _weigh_lists(state, batch, visit)
