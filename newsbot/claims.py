@@ -24,7 +24,7 @@ from hashlib import blake2b
 from newsbot.clock import from_iso
 from newsbot.crawlstate import CrawlState
 from newsbot.dedup.minhash import signature
-from newsbot.dedup.sameness import headlines_agree
+from newsbot.dedup.sameness import headlines_agree, is_one_article
 from newsbot.extraction.variants import is_variant
 from newsbot.frontier.base import Entry
 from newsbot.items import Article, Kind, Link, PageRecord, Where
@@ -43,6 +43,8 @@ CLAIMED = "named as canonical by a fetched page"
 DOUBTED = "named as canonical by another page"
 """Why such an address is read after all."""
 CHECK_PRIORITY = 500.0
+MAX_CHAIN = 10
+"""Articles that are moved to make room for one."""
 NOT_THERE = ("http_404", "http_410")
 APART = timedelta(days=1)
 """Two items with the same headline are two issues of it if they were published further apart."""
@@ -182,12 +184,16 @@ def read_after_all(state: CrawlState, url: str) -> None:
     state.count("canonical/read_after_all")
 
 
-def free_address(state: CrawlState, kept: Article, *, wrong: bool = True) -> bool:
+def free_address(state: CrawlState, kept: Article, *, wrong: bool = True, chain: int = MAX_CHAIN) -> bool:
     """Give an article that was kept under another page's URL its own; False if that is not to be had.
 
-    ``wrong``: the claim counts against the site. Raises :class:`newsbot.errors.DataError`.
+    What is kept there by the word of a third page goes first, and so on. ``wrong``: the claim counts against
+    the site. Raises :class:`newsbot.errors.DataError`.
     """
     home = canonicalize(kept.url)
+    there = state.storage.article(home)
+    if there is not None and chain and came_from_elsewhere(there, home) and not is_one_article(there, kept):
+        free_address(state, there, chain=chain - 1)
     if wrong:
         state.site_claims.saw(state.notes, kept.source, home, right=False)
     state.count("canonical/wrong")

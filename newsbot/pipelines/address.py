@@ -30,12 +30,13 @@ def choose_address(state: CrawlState, item: Article) -> Article | None:
     own, claim = canonicalize(item.url), item.canonical_url
     if fingerprint(own) == fingerprint(claim):
         return _at_home(state, item)
+    there = _at_address(state, item, own)
     variant = is_variant(own, claim)
     if not variant and is_of_another_site(state, item.source, claim):
         return _go_home(state, item, own)
     kept = state.storage.article(claim)
     if kept is None:
-        if _has_a_name(state, item, own) or not (variant or may_name(state, item.source, claim)):
+        if _has_a_name(there, item, own) or not (variant or may_name(state, item.source, claim)):
             return _go_home(state, item, own)
         return None
     if not of_one_page(kept.url, item.url):
@@ -54,16 +55,22 @@ def _go_home(state: CrawlState, item: Article, own: str) -> Article | None:
 
 
 def _at_home(state: CrawlState, item: Article) -> Article | None:
-    """Return what is kept under the page's own address, after another page's article was taken from there."""
-    kept = state.storage.article(item.canonical_url)
+    """Keep the article under its page's address; return what is kept there."""
+    kept = _at_address(state, item, item.canonical_url)
     if kept is not None and of_one_page(kept.url, item.url):
         item.canonical_url = kept.canonical_url  # the name that the page had at first stays
-    if kept is None or not came_from_elsewhere(kept, item.canonical_url):
+    return kept
+
+
+def _at_address(state: CrawlState, item: Article, own: str) -> Article | None:
+    """Return what is kept under the page's address, or that it leads to; free it from another's article."""
+    kept = state.storage.article(own)
+    if kept is None or not came_from_elsewhere(kept, own):
         return kept
     if is_one_article(kept, item):
         state.site_claims.saw(state.notes, item.source, kept.url, right=True)
         return kept
-    return None if free_address(state, kept) else state.storage.article(item.canonical_url)
+    return None if free_address(state, kept) else state.storage.article(own)
 
 
 def _refuted(state: CrawlState, item: Article, kept: Article, claim: str, *, variant: bool) -> None:
@@ -76,9 +83,8 @@ def _refuted(state: CrawlState, item: Article, kept: Article, claim: str, *, var
         read_after_all(state, claim)  # neither of the two pages is it, as it seems
 
 
-def _has_a_name(state: CrawlState, item: Article, own: str) -> bool:
+def _has_a_name(there: Article | None, item: Article, own: str) -> bool:
     """Return True if the page's article is kept under another URL than it names now: there it stays."""
-    kept = state.storage.article(own)
-    if kept is None:
+    if there is None:
         return False
-    return fingerprint(kept.canonical_url) == fingerprint(own) or of_one_page(kept.url, item.url)
+    return fingerprint(there.canonical_url) == fingerprint(own) or of_one_page(there.url, item.url)

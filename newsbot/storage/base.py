@@ -34,7 +34,7 @@ class Verdict(StrEnum):
     SAME_TEXT = "same_text"
     """Another URL of the source holds this text: not stored, the other URL is recorded."""
     TAKEN = "taken"
-    """What is kept under this URL came from another address, with another text: nothing was changed."""
+    """Another page's article is kept under this URL, or the URL leads to it: nothing was changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +195,8 @@ class Storage(Protocol):
         The address that was fetched (``url``) leads to the article too, unless it is one itself.
 
         What is kept under the URL but was fetched from another address is replaced (``UPDATED``) only if
-        ``over`` is its ``content_hash``: the caller has compared the two. Else the answer is ``TAKEN``.
+        ``over`` is its ``content_hash``: the caller has compared the two. Else the answer is ``TAKEN``, and
+        so it is for a new article whose page names a URL that leads to another article.
         """
 
     def readdress(self, canonical_url: str, content_hash: str, to: str) -> bool:

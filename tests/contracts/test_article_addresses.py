@@ -67,6 +67,16 @@ def test_the_same_page_under_another_form_of_its_address_replaces_its_article(st
     assert storage.store(make_article("b", "The harbour is shut.", url=A)).verdict is Verdict.UPDATED
 
 
+def test_a_url_that_leads_to_an_article_is_taken_for_pages_that_only_name_it(storage: Storage) -> None:
+    storage.store(make_article("a", "The harbour is open.", url=B))
+    assert storage.store(make_article("b", "The theatre is closed.", url=C)) == Stored(Verdict.TAKEN, A, 1)
+    found_there = storage.article(B)
+    assert found_there is not None
+    assert found_there.canonical_url == A
+    own = make_article("b", "The theatre is closed.", url=B)
+    assert storage.store(own) == Stored(Verdict.NEW, B, 1), "the page itself has another article by now"
+
+
 # --- another URL
 def test_an_article_gets_another_url_with_all_that_belongs_to_it(storage: Storage) -> None:
     for version, text in enumerate(("The river rose.", "The river fell.", "The river is calm.")):

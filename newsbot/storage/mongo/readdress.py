@@ -33,7 +33,7 @@ def readdress(
     database["texts"].update_many(
         {"_id": {"$in": texts}, "article": before}, {"$set": {"article": after}}, session=session
     )
-    database["aliases"].delete_one({"_id": after}, session=session)
+    database["aliases"].delete_many({"_id": {"$in": [before, after]}}, session=session)
     database["aliases"].update_many({"article": before}, {"$set": {"article": after}}, session=session)
     articles.update_many({"duplicate_of": old}, {"$set": {"duplicate_of": new}}, session=session)
     words.forget(database, [before, after], session)

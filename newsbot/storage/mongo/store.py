@@ -53,6 +53,7 @@ def _keep(database: Collections, session: Session, given: Document, over: str | 
         {"_id": given["_id"]}, {"$setOnInsert": given}, upsert=True, session=session
     )
     if own is None:
+        _refuse_taken(database, session, given)
         return Stored(Verdict.NEW, given["canonical_url"], 1), given["_id"]
     return _again(database, session, given, own, over)
 
@@ -83,6 +84,17 @@ def _of_owner(
     if own is None:
         _alias(database, session, given["_id"], given["canonical_url"], owner["_id"])
     return Stored(Verdict.SAME_TEXT, owner["canonical_url"], owner["version"]), owner["_id"]
+
+
+def _refuse_taken(database: Collections, session: Session, given: Document) -> None:
+    """Raise :class:`Taken` if the URL leads to an article, and this page only names it."""
+    if of_one_page(given["canonical_url"], given["url"]):
+        return
+    alias = database["aliases"].find_one({"_id": given["_id"]}, session=session)
+    wanted = {"canonical_url": 1, "version": 1}
+    found = alias and database["articles"].find_one({"_id": alias["article"]}, wanted, session=session)
+    if found:
+        raise Taken(Stored(Verdict.TAKEN, found["canonical_url"], found["version"]))
 
 
 def _again(

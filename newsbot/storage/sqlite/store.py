@@ -56,8 +56,11 @@ def _keep(database: sqlite3.Connection, row: dict[str, Any], over: str | None) -
     """Keep an article; return also the number of the one that has its text."""
     own = database.execute("SELECT * FROM article WHERE fingerprint = ?", (row["fingerprint"],)).fetchone()
     owner = _owner(database, row)
+    if own is None and owner is None:
+        return _taken(database, row) or _add(database, row)
     if own is None:
-        return _add(database, row) if owner is None else _alias(database, row, owner)
+        assert owner is not None
+        return _alias(database, row, owner)
     if _same(own, row):
         return Stored(Verdict.UNCHANGED, own["canonical_url"], own["version"]), own["id"]
     if owner is not None and owner["id"] != own["id"]:
@@ -75,6 +78,18 @@ def _owner(database: sqlite3.Connection, row: dict[str, Any]) -> sqlite3.Row | N
         (row["source"], row["content_hash"]),
     ).fetchone()
     return found
+
+
+def _taken(database: sqlite3.Connection, row: dict[str, Any]) -> tuple[Stored, int] | None:
+    """The article that a URL leads to which this page only names; None if it is the page's own, or free."""
+    if of_one_page(row["canonical_url"], row["url"]):
+        return None
+    found = database.execute(
+        "SELECT a.id, a.canonical_url, a.version FROM article_alias l JOIN article a ON a.id = l.article"
+        " WHERE l.fingerprint = ?",
+        (row["fingerprint"],),
+    ).fetchone()
+    return found and (Stored(Verdict.TAKEN, found["canonical_url"], found["version"]), found["id"])
 
 
 def _same(own: sqlite3.Row, row: dict[str, Any]) -> bool:

@@ -1,0 +1,110 @@
+"""No order of arrival, and no two pages at once, lose or double an article, whatever its pages claim."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from itertools import count
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from scrapy.exceptions import DropItem
+
+from newsbot.pipelines import near
+from newsbot.pipelines.exact import ExactDuplicatePipeline
+from newsbot.pipelines.near import NearDuplicatePipeline
+from newsbot.pipelines.store import StorePipeline
+from newsbot.pipelines.validate import ValidatePipeline
+from newsbot.siteclaims import SiteClaims
+from newsbot.urls import canonicalize
+from tests.builders import Desk, make_article
+
+STEPS: tuple[Any, ...] = (ValidatePipeline, ExactDuplicatePipeline, NearDuplicatePipeline, StorePipeline)
+PAGES = 5
+RUNS = count()
+
+
+@pytest.fixture
+def impatient(desk, monkeypatch):
+    """A desk where nobody waits for a like text on its way to storage: the test decides who goes on."""
+    monkeypatch.setattr(near, "WAITS", ())
+    return desk
+
+
+def page(run, number, text, claim):
+    """The page ``number``, with one of some texts; it names page ``claim``, which need not be there."""
+    address = f"https://news.test/{run}/story/"
+    return make_article(
+        run * 100 + text,
+        url=f"{address}{number}",
+        canonical_url=f"{address}{claim}",
+        title=f"Run {run} and the long headline of text {text}",
+    )
+
+
+def walk(desk: Desk, items, turns):
+    """Bring items through the pipelines: each turn one item takes one step; then all go to their end."""
+    stages = {place: list(STEPS) for place in range(len(items))}
+
+    async def step(place):
+        if not stages[place]:
+            return
+        kind = stages[place].pop(0)
+        try:
+            answer = kind.from_crawler(desk.crawler).process_item(items[place])
+            if asyncio.iscoroutine(answer):
+                await answer
+        except DropItem:
+            stages[place].clear()
+
+    async def run():
+        for turn in turns:
+            await step(turn % len(items))
+        for place in range(len(items)):
+            while stages[place]:
+                await step(place)
+
+    asyncio.run(run())
+
+
+numbers = st.integers(0, PAGES - 1)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    texts=st.lists(numbers, min_size=PAGES, max_size=PAGES),
+    claims=st.lists(st.integers(0, PAGES + 1), min_size=PAGES, max_size=PAGES),
+    turns=st.lists(numbers, max_size=4 * PAGES),
+    again=st.permutations(range(PAGES)),
+)
+def test_each_text_is_kept_once_in_any_order(impatient, texts, claims, turns, again):
+    run, state = next(RUNS), impatient.state
+    state.site_claims, before = SiteClaims(), state.storage.count_articles()
+    items = [page(run, number, texts[number], claims[number]) for number in range(PAGES)]
+    walk(impatient, items, turns)
+    once = found(state, run)
+    assert state.storage.count_articles() - before == len(once)
+    assert Counter(once.values()) == dict.fromkeys(texts, 1)
+    walk(impatient, [page(run, number, texts[number], claims[number]) for number in again], [])
+    assert Counter(found(state, run).values()) == dict.fromkeys(texts, 1), "also when all are looked at again"
+    for number in range(PAGES):
+        led_to = state.storage.article(items[number].url)
+        assert led_to is not None
+        assert text_of(led_to) == texts[number], "each page's address leads to its text"
+        alone = texts.count(texts[number]) == 1
+        if claims[number] == number and alone:
+            assert led_to.canonical_url == canonicalize(items[number].url), "who names itself has its address"
+
+
+def found(state, run):
+    """URL and text's number of each article of a run."""
+    led_to = (state.storage.article(f"https://news.test/{run}/story/{number}") for number in range(PAGES + 2))
+    kept = list({one.canonical_url: one for one in led_to if one is not None}.values())
+    assert [len(state.storage.versions(one.canonical_url)) for one in kept] == [1] * len(kept)
+    return {one.canonical_url: text_of(one) for one in kept}
+
+
+def text_of(article):
+    return int(article.title.rsplit(" ", 1)[1])
