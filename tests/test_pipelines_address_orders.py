@@ -72,7 +72,7 @@ def walk(desk: Desk, items, turns):
 numbers = st.integers(0, PAGES - 1)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     texts=st.lists(numbers, min_size=PAGES, max_size=PAGES),
     claims=st.lists(st.integers(0, PAGES + 1), min_size=PAGES, max_size=PAGES),
