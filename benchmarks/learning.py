@@ -33,7 +33,7 @@ from newsbot.extraction.blocks import join
 from newsbot.extraction.body import first_text, lean_copy
 from newsbot.extraction.clues import Columns
 from newsbot.extraction.density import densest
-from newsbot.extraction.learned import clues
+from newsbot.extraction.learned import clues, without_copies
 from newsbot.extraction.page import Page
 from newsbot.extraction.parse import parse_html
 from newsbot.extraction.pieces import cut
@@ -44,8 +44,8 @@ from newsbot.extraction.text import known_of
 SETS = ("fundus", "aeb", "fundeval", "daniel-ru", "traf")
 TARGET = Path(__file__).parent.parent / "newsbot" / "extraction" / "forest.json"
 TREES = {
-    "max_iter": 100,
-    "learning_rate": 0.1,
+    "max_iter": 150,
+    "learning_rate": 0.07,
     "max_leaf_nodes": 16,
     "min_samples_leaf": 40,
     "l2_regularization": 5.0,
@@ -131,7 +131,7 @@ def read(definitions: ModuleType, page: dict[str, Any], *, strict: bool) -> Samp
         return None
     found = Page.read(tree, page["url"])
     lean = lean_copy(tree, ())
-    pieces = cut(tree)
+    pieces, _ = without_copies(cut(tree))
     known = known_of(found)
     first, other = first_text(lean), join(readable(lean))
     columns, is_open = clues(pieces, known, first) if pieces else ({}, np.zeros(0, np.bool_))

@@ -72,7 +72,7 @@ def test_trees_add_up_along_the_branches() -> None:
 
 def test_the_shipped_trees_know_all_their_numbers() -> None:
     forest = shipped()
-    assert len(forest.roots) == 200
+    assert len(forest.roots) == 300
     assert forest.feature.max() < len(forest.names)
     assert forest.children.max() < len(forest.value)
 
@@ -117,6 +117,12 @@ def test_what_the_other_extractor_missed_goes_where_it_stands() -> None:
     whole = [block.text for block in judged.with_missing(found, 0.5)]
     assert whole == ["The lead of it all.", "First of two", "Here: Cut in two. Second.", "Third one."]
     assert judged.with_missing(found, 2.5) is found
+
+
+def test_a_link_that_the_extractor_left_out_stays_out() -> None:
+    tree = parse_html(b"<p>More: <a href=/x>The last days of the ferry</a></p><p>A line of the story.</p>")
+    judged = Judged(cut(tree), np.array([3, 3], np.float32))
+    assert judged.with_missing(blocks("A line of the story."), 0.5) == blocks("A line of the story.")
 
 
 def test_a_weak_island_far_from_the_article_is_none_of_it() -> None:

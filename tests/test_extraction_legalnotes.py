@@ -28,6 +28,9 @@ def left(*texts: str) -> list[str]:
         "Редакция сайта не несет ответственности за содержание рекламы.",
         "При повному використанні гіперпосилання на сайт обов'язкове.",
         "Riproduzione riservata",
+        "Check out more of our stories by signing up to our free weekly newsletter",
+        "Eine Übersicht am Morgen und zum Feierabend: Abonniere den Whatsapp-Kanal der Zeitung.",
+        "Подписывайтесь на наш канал в Telegram!",
     ],
 )
 def test_a_note_at_the_end_goes(note: str) -> None:
@@ -41,6 +44,18 @@ def test_a_stretch_of_notes_goes_with_lines_among_them() -> None:
 def test_a_sentence_about_rights_among_others_stays() -> None:
     whole = [NEWS[0], "The song may not be reproduced without the permission of its author.", *NEWS[1:]]
     assert left(*whole) == whole
+
+
+def test_an_offer_within_a_text_or_a_long_line_stays() -> None:
+    whole = [NEWS[0], "He asked people to subscribe to his channel.", *NEWS[1:]]
+    assert left(*whole) == whole
+    story = f"Thousands follow the channel of the mayor. {' '.join(NEWS * 4)}"
+    assert left(*NEWS, story) == [*NEWS, story]
+
+
+def test_links_with_arrows_under_a_label_go() -> None:
+    lines = (*NEWS, "Ссылки по теме:", "Мост откроют в мае >>>", "Another bridge »»")
+    assert [block.text for block in tidy([Block("paragraph", text) for text in lines])] == NEWS
 
 
 def test_a_text_of_nothing_else_stays() -> None:

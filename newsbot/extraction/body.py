@@ -3,8 +3,9 @@
 Trafilatura reads the page first. Learned trees judge each piece of text (:mod:`learned`), with what
 trafilatura took as one clue among others. Where both agree, its text stands, without what the trees
 surely take for foreign and with what they surely miss. Where they do not, and the densest box holds far more,
-trafilatura reads the page again with care. Where that too is another text, readability reads the page, and
-the text wins that has most in common with the two others.
+trafilatura reads the page again with care, and if even that stops early, the text of the trees stands. Where
+that too is another text, readability reads the page, and the text wins that has most in common with the two
+others.
 """
 
 from __future__ import annotations
@@ -36,10 +37,12 @@ SAME = 0.9
 """What two texts have in common (Dice's coefficient over pairs of words) if no second look is needed."""
 AGREED = 0.75
 """… so much that a text needs no vote."""
-FOREIGN = -1.0
+FOREIGN = -0.7
 """What is judged below (log odds) goes out of a text that is agreed on."""
 MISSING = 0.5
 """What is judged above, and stands in no such text, goes in: mostly the lead above the paragraphs."""
+SURELY_MISSING = 1.5
+"""The same for a text that is agreed on at the second look only."""
 _LEAST_SHARE = 0.5
 """A text that wins by votes but is so much shorter than the first one (each line once) loses."""
 _HARDLY_ANY = 100
@@ -86,8 +89,11 @@ def generic_body(
     lean = _without_useless(copy(whole))
     first, method = _first(lean, found)
     first = clean(first)
+    if learned and method == "trafilatura-full":
+        return learned, "learned"
     if not learned or (first and agreement(first, learned) >= AGREED):
-        return judged.without_foreign(first, FOREIGN) or first, method
+        kept = judged.without_foreign(first, FOREIGN) or first
+        return clean(judged.with_missing(kept, SURELY_MISSING)), method
     others = [(learned, "learned")]
     if size <= MAX_VOTE_ELEMENTS and _number(_LETTERS, lean) <= MAX_VOTE_LETTERS:
         others.append((clean(readable(lean)), "readability"))

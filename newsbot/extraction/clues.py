@@ -91,6 +91,12 @@ class Known:
     description: str
     stated: str = ""
     """The text that the structured data state, one paragraph a line."""
+    authors: frozenset[str] = frozenset()
+    """Keys of the authors' names."""
+    site: frozenset[str] = frozenset()
+    """What the site is called: words of its host, its name without spaces."""
+    captions: frozenset[str] = frozenset()
+    """What pictures show, as their markup says it."""
 
 
 def basic_clues(pieces: list[Piece]) -> Columns:

@@ -23,6 +23,7 @@ from newsbot.extraction.clues import (
     repetitions,
     titles_of,
 )
+from newsbot.extraction.company import company
 from newsbot.extraction.forest import shipped
 from newsbot.extraction.islands import without_weak_islands
 from newsbot.extraction.pieces import Piece, cut
@@ -38,6 +39,11 @@ _NEVER = -9.0
 _SAME_START = 40
 _COMPARED = 100_000
 """Letters of a text that are compared with another."""
+_LEAST_COPY = 1000
+_MOST_COPIES = 5
+_MOST_STARTS = 500
+_FEW = 2
+_MOSTLY = 0.5
 _REPEATED = 40
 """A piece so long that comes again is another copy of the text (for phones, for print)."""
 
@@ -51,6 +57,8 @@ class Judged:
 
     pieces: list[Piece]
     scores: NDArray[np.float32]
+    copies: frozenset[str] = frozenset()
+    """Texts of pieces that repeat others of the page, see :func:`without_copies`."""
 
     def blocks(self) -> list[Block]:
         """Return what belongs to the article, each text once."""
@@ -67,7 +75,7 @@ class Judged:
 
         An address alone on its line is judged like any link. It stays between lines of the article.
         """
-        best: dict[str, float] = {}
+        best = dict.fromkeys(self.copies, _NEVER)
         for piece, score in zip(self.pieces, self.scores, strict=True):
             best[piece.text] = max(float(score), best.get(piece.text, _NEVER))
         blocks = list(blocks)
@@ -82,7 +90,7 @@ class Judged:
         """Return ``blocks`` (of another extractor) with what it left out and is judged above ``least``.
 
         Each such piece stands after the last block that comes before it in the page. A piece most of whose
-        pairs of words stand in ``blocks`` is there already, cut otherwise.
+        pairs of words stand in ``blocks`` is there already, cut otherwise. A link leads elsewhere.
         """
         places: dict[str, int] = {}
         for index, block in enumerate(blocks):
@@ -95,7 +103,7 @@ class Judged:
             at = places.get(piece.text[:_SAME_START], -1)
             if at >= 0:
                 last = max(last, at)
-            elif score > least and piece.text not in seen:
+            elif score > least and piece.linked < _MOSTLY and piece.text not in seen:
                 seen.add(piece.text)
                 have = word_pairs(join(blocks)) if have is None else have
                 own = word_pairs(piece.text)
@@ -139,7 +147,7 @@ def _block(piece: Piece) -> Block:
 
 def judge(tree: HtmlElement, known: Known, extracted: str) -> Judged:
     """Judge the pieces of a page; ``extracted`` is the text by another extractor, empty if it found none."""
-    pieces = cut(tree)
+    pieces, copies = without_copies(cut(tree))
     if not pieces:
         return Judged([], np.zeros(0, np.float32))
     columns, is_open = clues(pieces, known, extracted)
@@ -150,7 +158,37 @@ def judge(tree: HtmlElement, known: Known, extracted: str) -> Judged:
         found[is_open] = columns["found"] > 0
         lengths = np.array([len(piece.text) for piece in pieces], np.float32)
         scores = without_weak_islands(scores, lengths, found)
-    return Judged(pieces, scores)
+    return Judged(pieces, scores, copies)
+
+
+def without_copies(pieces: list[Piece]) -> tuple[list[Piece], frozenset[str]]:
+    """Return the pieces without those that repeat others of the page, and the texts of these.
+
+    Some pages hold the whole text once more in one piece, for machines or behind an offer to subscribe.
+    """
+    starts = [piece.text[:_SAME_START] for piece in pieces if len(piece.text) >= _REPEATED][:_MOST_STARTS]
+    copies = {
+        piece.text
+        for piece in sorted(pieces, key=lambda piece: -len(piece.text))[:_MOST_COPIES]
+        if len(piece.text) >= _LEAST_COPY and _is_copy(piece.text, pieces, starts)
+    }
+    if not copies:
+        return pieces, frozenset()
+    return [piece for piece in pieces if piece.text not in copies], frozenset(copies)
+
+
+def _is_copy(text: str, pieces: list[Piece], starts: list[str]) -> bool:
+    """True when shorter pieces make half of ``text``."""
+    looked_at = text[:_COMPARED]
+    inside = {start for start in starts if start in looked_at}
+    if len(inside) <= _FEW:
+        return False
+    letters = sum(
+        len(line)
+        for line in {piece.text for piece in pieces}
+        if line[:_SAME_START] in inside and _REPEATED <= len(line) < len(text)
+    )
+    return 2 * letters >= len(text)
 
 
 def clues(pieces: list[Piece], known: Known, extracted: str) -> tuple[Columns, NDArray[np.bool_]]:
@@ -164,6 +202,7 @@ def clues(pieces: list[Piece], known: Known, extracted: str) -> tuple[Columns, N
     columns = {name: values[is_open] for name, values in every.items()}
     if chosen:
         columns |= own_clues(chosen, known) | box_clues(chosen)
+        columns |= company(chosen, known, extracted, columns["found"])
     return columns, is_open
 
 

@@ -1,4 +1,4 @@
-"""Notes on the law that close a text: whose the rights are, what may be copied, who answers for what.
+"""Notes that close a text: whose the rights are, what may be copied, which newsletter or channel there is.
 
 One such sentence may stand in news about copyright. A stretch at the end that begins with one, and is made of
 them at least by half, is the site's own.
@@ -36,13 +36,22 @@ _NOTE = re.compile(
     r"(?:гіперпосилання|посилання).{0,60}\bобов['’]язков"
 )
 
+_OFFER = re.compile(
+    r"\b(?:abonnier\w*|subscribe|sign(?:ing)? up|join|follow|folg\w*|bookmark|"
+    r"подпис\w+|присоединяй\w+|підпис\w+|"
+    r"suscr[ií]b\w+|síguenos|abonnez|inscrivez|suivez|iscriviti|seguici|inscreva|assine|siga|ikuti|gabung|abone)\b"
+    r".{0,90}\b(?:newsletters?|whatsapp|telegram|channel|kanal\w*|alerts?|canal|канал\w*|inbox|google news)\b"
+)
+"""Of a newsletter or a channel."""
+_MAX_OFFER = 320
+
 
 def without_legal_end(blocks: list[Block]) -> list[Block]:
     """Return ``blocks`` without the notes on the law at their end; a text of nothing else stays."""
     end = start = len(blocks)
     notes = others = 0
     for index in range(end - 1, max(-1, end - 1 - MAX_LINES), -1):
-        if _NOTE.search(blocks[index].text[:_LOOKED_AT].lower()):
+        if _is_note(blocks[index].text):
             notes += 1
             start = index if notes >= others else start
         else:
@@ -50,3 +59,8 @@ def without_legal_end(blocks: list[Block]) -> list[Block]:
             if others > notes + _MAX_OTHERS:
                 break
     return blocks[:start] if start else blocks
+
+
+def _is_note(text: str) -> bool:
+    start = text[:_LOOKED_AT].lower()
+    return _NOTE.search(start) is not None or (len(text) <= _MAX_OFFER and _OFFER.search(start) is not None)

@@ -24,6 +24,7 @@ _SKIPPED = word_set(
     "script style noscript template svg head iframe object embed video audio canvas link meta select option",
     "input textarea button math map",
 )
+_MOVING = frozenset({"iframe", "video", "object", "embed"})
 REGIONS = (
     "article", "main", "aside", "nav", "footer", "header", "figure", "figcaption", "form", "table", "ul",
     "blockquote", "section", "hidden",
@@ -73,6 +74,8 @@ class Piece:
     strong: float
     links: int
     after_break: bool
+    pictures: int = 0
+    """Pictures between the piece before and this one."""
 
 
 def cut(tree: HtmlElement) -> list[Piece]:
@@ -92,6 +95,7 @@ class _Cutter:
     linked: int = 0
     strong: int = 0
     links: int = 0
+    pictures: int = 0
     after_break: bool = False
 
     def run(self) -> list[Piece]:
@@ -101,6 +105,7 @@ class _Cutter:
             name = element.tag
             if name in _SKIPPED or not isinstance(name, str):
                 if event == "start":
+                    self.pictures += name in _MOVING
                     walker.skip_subtree()
                     continue
             elif event == "start":
@@ -127,6 +132,8 @@ class _Cutter:
         elif name == "br":
             self._flush()
             self.after_break = True
+        elif name == "img":
+            self._picture()
         elif element is not self.root and not ("-" in name and self.boxes[-1].tag in _SENTENCES):
             if self.parts or self.links or self.after_break:
                 self._flush()
@@ -137,10 +144,15 @@ class _Cutter:
             self.in_link -= 1
         elif name in _STRONG:
             self.in_strong -= 1
-        elif name != "br" and element is not self.root and self.boxes[-1].tag == name:
+        elif name not in ("br", "img") and element is not self.root and self.boxes[-1].tag == name:
             if self.parts or self.links or self.after_break:
                 self._flush()
             self.boxes.pop()
+
+    def _picture(self) -> None:
+        if self.parts or self.links or self.after_break:
+            self._flush()
+        self.pictures += 1
 
     def _add(self, text: str) -> None:
         self.parts.append(text)
@@ -153,7 +165,10 @@ class _Cutter:
         if text and not text.isspace() and (text := squash(resolved(text))):
             length = len(text)
             linked, strong = min(1.0, self.linked / length), min(1.0, self.strong / length)
-            self.pieces.append(Piece(text, self.boxes[-1], linked, strong, self.links, self.after_break))
+            self.pieces.append(
+                Piece(text, self.boxes[-1], linked, strong, self.links, self.after_break, self.pictures)
+            )
+            self.pictures = 0
         self.parts.clear()
         self.linked = self.strong = self.links = 0
         self.after_break = False

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from html import unescape
+from itertools import islice
 
 from lxml import etree
 from lxml.html import fragment_fromstring
 
+from newsbot.extraction.authors import author_candidates
 from newsbot.extraction.blocks import Block, join, render
 from newsbot.extraction.body import generic_body
 from newsbot.extraction.boilerplate import SiteMemory
@@ -25,6 +27,8 @@ MAX_TEXT = 500_000
 TEASER = "teaser"
 """The method of a text that is only the summary of one that the page does not hold."""
 _HARDLY_ANY = 100
+_MOST_PICTURES = 500
+_LEAST_CAPTION = 15
 _SENTENCE = re.compile(r"^.{20,160}?[.!?…](?=\s|$)")
 _MARKUP = re.compile(r"</?(?:p|br|div|h[1-6]|li|ul|strong|em|a|span)\b", re.IGNORECASE)
 
@@ -108,7 +112,30 @@ def known_of(page: Page) -> Known:
 def _known(page: Page, stated: list[Block]) -> Known:
     titles = (page.meta("og:title"), page.title_tag, *page.headings)
     keys = frozenset(filter(None, map(key, titles)))
-    return Known(keys, page.meta("og:description", "description"), join(stated))
+    return Known(
+        keys,
+        page.meta("og:description", "description"),
+        join(stated),
+        _authors(page),
+        _site(page),
+        _captions(page),
+    )
+
+
+def _authors(page: Page) -> frozenset[str]:
+    found = next(author_candidates(page), None)
+    return frozenset(name for name in map(key, found.value) if len(name) > 4) if found else frozenset()
+
+
+def _site(page: Page) -> frozenset[str]:
+    names = [*page.host.removeprefix("www.").split(".")[:-1], page.meta("og:site_name")[:60]]
+    return frozenset(name for text in names if len(name := key(text).replace(" ", "")) > 3)
+
+
+def _captions(page: Page) -> frozenset[str]:
+    """What pictures show; of many, and of each, only the start."""
+    said = (picture.get("alt") for picture in islice(page.tree.iter("img"), _MOST_PICTURES))
+    return frozenset(squash(text[:200])[:60] for text in said if text and len(text) >= _LEAST_CAPTION)
 
 
 def _stated(page: Page) -> list[Block]:

@@ -28,8 +28,8 @@ _POINTS = re.compile(
     r"také|tiež|și|is|taip pat|arī|ka|lisää|επίσης|также|по теме|еще|ещё|далее|також|ще|таксама|още|на эту "
     r"тему|w temacie)\b"
     rf"|(?:also|auch|tambi[eé]n|baca|related|see)\s(?:read|lesen|interessant|te puede interesar|juga)\b"
-    r"|(?:related|по теме|материалы по теме|ещё по теме|еще по теме|в тему|matéria relacionada|artículo "
-    r"relacionado|articles? liés?|zum thema|"
+    r"|(?:related|по теме|материалы по теме|ссылки по теме|ещё по теме|еще по теме|в тему|"
+    r"matéria relacionada|artículo relacionado|articles? liés?|zum thema|"
     r"mehr dazu|más información|recommended|you may (?:also )?like|most read|trending)(?:\s(?:stories|"
     r"articles|coverage|video|content))?\s*(?::|\||$))",
     re.IGNORECASE,
@@ -66,6 +66,7 @@ _APPEAL = re.compile(
     r"(?:additional )?reporting by |editing by |il vous reste \d)",
     re.IGNORECASE,
 )
+_ARROW = re.compile(r"(?:>>|»»)\s*$")
 _CREDIT = re.compile(
     r"^\W{0,2}(?:photos?|photograph|image|images|picture|foto|fotos|bild|bilder|фото|иллюстрация|"
     r"изображение|скриншот|crédit photo|credit|quelle|source|источник|"
@@ -96,7 +97,7 @@ def foreign_kind(text: str) -> int:
         return 1
     if _APPEAL.match(text):
         return 2
-    if _POINTS.match(text) and (":" in text[:MAX_LABEL] or not text.endswith(".")):
+    if _ARROW.search(text) or (_POINTS.match(text) and (":" in text[:MAX_LABEL] or not text.endswith("."))):
         return 3
     return 4 if len(text) <= _MAX_CREDIT and _CREDIT.match(text) else 0
 

@@ -1,0 +1,107 @@
+"""What a piece of text has to do with its company: the text found so far, the headline, authors, pictures.
+
+Teasers of other articles use other words than the article does; a caption says what the picture beside it
+shows; notes about the author name them, those about the site name it; labels before links start alike.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from newsbot.extraction.clues import Columns, Known, Numbers
+from newsbot.extraction.pieces import Piece
+from newsbot.extraction.strings import words
+
+_STEM = 5
+"""Letters of a word that are compared: endings differ."""
+_LONG = 4
+"""Shorter words are in every text; a Chinese, Japanese or Korean sign counts."""
+_COMPARED = 60_000
+"""Letters of the text that are compared."""
+_LOOKED_AT = 1000
+"""Letters of a piece that are."""
+_LABEL = 12
+"""Letters in which pieces that start alike agree."""
+_CAPTION = 60
+_MOST = 5.0
+
+
+def company(pieces: Sequence[Piece], known: Known, extracted: str, found: Numbers) -> Columns:
+    """Return numbers about each piece by name; ``extracted`` is another extractor's text.
+
+    ``found`` is above 0 for pieces of that text. Shares are -1 where there is nothing to compare with.
+    """
+    starts = [piece.text[:_LOOKED_AT] for piece in pieces]
+    stems = [Counter(_stems(text)) for text in starts]
+    headline = set(_stems(f"{' '.join(known.titles)} {known.description}"[:_LOOKED_AT]))
+    whole = Counter(_stems(extracted[:_COMPARED]))
+    shared = np.array(
+        [_shared(own, whole, within=inside) for own, inside in zip(stems, (found > 0).tolist(), strict=True)],
+        np.float32,
+    )
+    columns: Columns = {
+        "shared": shared,
+        "shared_title": np.array([_of_headline(own, headline) for own in stems], np.float32),
+        "rare": np.array([len(own) for own in stems], np.float32),
+    }
+    weights = np.array([len(own) for own in stems], float)
+    for step in (1, 2):
+        columns[f"shared_group{step}"] = _by_box([piece.box.above(step) for piece in pieces], shared, weights)
+    columns |= _pictures(pieces, known)
+    lowered = [text.casefold() for text in starts]
+    columns["says_author"] = _said(lowered, known.authors)
+    columns["says_site"] = _said([text.replace(" ", "") for text in lowered], known.site)
+    columns["alike"] = _alike(starts)
+    return columns
+
+
+def _stems(text: str) -> list[str]:
+    return [
+        word[:_STEM] for word in words(text) if len(word) > _LONG or (not word.isascii() and len(word) == 1)
+    ]
+
+
+def _shared(own: Counter[str], whole: Counter[str], *, within: bool) -> float:
+    """The share of a piece's stems that stand in the text, elsewhere than in the piece itself."""
+    if not own or not whole:
+        return -1.0
+    return sum(whole[stem] > (times if within else 0) for stem, times in own.items()) / len(own)
+
+
+def _of_headline(own: Counter[str], headline: set[str]) -> float:
+    return len(headline & own.keys()) / min(len(own), len(headline)) if own and headline else -1.0
+
+
+def _by_box(boxes: list[object], shares: Numbers, weights: NDArray[np.float64]) -> Numbers:
+    """The mean of the shares over all pieces of a box, by their weights; those of -1 do not count."""
+    numbers: dict[object, int] = {}
+    keys = np.array([numbers.setdefault(box, len(numbers)) for box in boxes], np.intp)
+    counted = np.where(shares >= 0, weights, 0.0)
+    total = np.bincount(keys, counted)
+    means = np.where(total > 0, np.bincount(keys, counted * shares) / np.maximum(total, 1.0), -1.0)
+    result: Numbers = means[keys].astype(np.float32)
+    return result
+
+
+def _pictures(pieces: Sequence[Piece], known: Known) -> Columns:
+    before = np.array([min(piece.pictures, _MOST) for piece in pieces], np.float32)
+    return {
+        "pictures": before,
+        "pictures_next": np.append(before[1:], np.float32(0)),
+        "caption": np.array([piece.text[:_CAPTION] in known.captions for piece in pieces], np.float32),
+    }
+
+
+def _said(texts: list[str], names: frozenset[str]) -> Numbers:
+    return np.array([any(name in text for name in names) for text in texts], np.float32)
+
+
+def _alike(starts: list[str]) -> Numbers:
+    """How many other pieces start with the same letters, two words at least."""
+    labels = [text[:_LABEL] if " " in text[:_LABEL].strip() and len(text) > _LABEL else "" for text in starts]
+    seen = Counter(labels)
+    return np.array([min(seen[label] - 1, _MOST) if label else 0 for label in labels], np.float32)
