@@ -7,6 +7,7 @@ that is looked at again and again counts once, with its last claim.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable
 from enum import StrEnum
 from itertools import islice
@@ -14,6 +15,8 @@ from typing import Any
 
 from newsbot.storage.notes import Notes
 from newsbot.urls import canonicalize, fingerprint
+
+logger = logging.getLogger(__name__)
 
 NOTE_KIND = "canonical"
 WINDOW = 30
@@ -75,9 +78,17 @@ class SiteClaims:
         """
         self._load(storage)
         if domain in self._sites or len(self._sites) < MAX_SITES:
+            before = self.word(storage, domain)
             key = fingerprint(canonicalize(page)).hex()[:_KEY]
             _add(self._sites.setdefault(domain, {}), {key: right})
             _add(self._new.setdefault(domain, {}), {key: right})
+            if self.word(storage, domain) is Word.BAD is not before:
+                logger.warning(
+                    "canonical addresses not believed domain=%s page=%s; the page that it names has another"
+                    " article, so each page of the site is kept under its own address",
+                    domain,
+                    page,
+                )
 
     def write(self, storage: Notes, is_out: Callable[[str], bool] = lambda _: False) -> None:
         """Add what was seen to what all workers saw, but of sites that ``is_out`` names: they were taken out.

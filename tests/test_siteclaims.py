@@ -47,6 +47,14 @@ def test_what_was_seen_counts_at_once_and_is_kept(desk):
     assert len(notes.notes(NOTE_KIND)[SITE]["claims"]) == 3
 
 
+def test_people_are_told_once_that_a_site_is_not_believed(desk, caplog):
+    claims = SiteClaims()
+    see(desk, claims, True, False, False, True)
+    told = [record.getMessage() for record in caplog.records if "not believed" in record.getMessage()]
+    assert len(told) == 1
+    assert f"domain={SITE} page=https://{SITE}/" in told[0]
+
+
 def test_workers_learn_of_each_other_what_a_word_is_worth(desk):
     notes, one, other = desk.state.notes, SiteClaims(), SiteClaims()
     see(desk, one, True, True)
