@@ -28,6 +28,7 @@ CHATTER = {
     "scrapy.middleware": logging.WARNING,
     "scrapy.crawler": logging.WARNING,
     "scrapy.addons": logging.WARNING,
+    "asyncio": logging.INFO,
     "scrapy.extensions": logging.WARNING,
     "pymongo": logging.WARNING,  # Scrapy lets every record be made: 80 a page here, for nobody
     "scrapy.core.downloader.handlers": logging.ERROR,  # broken and too large answers are counted by cause
@@ -44,6 +45,9 @@ class Command(crawl.Command):
         super().process_options(args, opts)
         assert self.settings is not None
         introduce(self.settings)
+        if self.settings.getbool("NEWSBOT_LOG_JSON"):
+            for name in CHATTER:
+                logging.getLogger(name).addFilter(_nothing)
         for line in strange(self.settings, os.environ):
             _complain(line, FAULT)
         try:
@@ -58,6 +62,7 @@ class Command(crawl.Command):
         assert self.crawler_process is not None
         for name, level in CHATTER.items():
             logging.getLogger(name).setLevel(level)
+            logging.getLogger(name).removeFilter(_nothing)
         crawler = self._create_crawler(args[0])
         self.crawler_process.crawl(crawler, **opts.spargs)
         self.crawler_process.start()
@@ -79,6 +84,11 @@ class Command(crawl.Command):
             backends.open_storage(self.settings).close()
             if (archive := open_archive(self.settings, lambda _: None)) is not None:
                 archive.close()
+
+
+def _nothing(_record: logging.LogRecord) -> bool:
+    """Hold back what Scrapy says before its handler writes JSON; a level would not do, Scrapy resets it."""
+    return False
 
 
 def _check_words(words: list[str], spiders: list[str]) -> None:
