@@ -51,8 +51,23 @@ def test_pages_go_through_the_same_pipelines(place, tmp_path):
         assert storage.search("council")
         page = next(page for page in storage.iter_pages() if page.url == second)
         assert (page.state, page.history[-1]["event"]) == ("done", "imported")
+    known = place.run("articles", "import", str(file), "--json")
+    assert known.json == answer.json
+    assert known.err == f"{file}: was imported before, with these figures; --again reads it once more\n"
     again = place.run("articles", "import", str(file), "--again", "--json")
     assert (again.json[0]["new"], again.json[0]["unchanged"]) == (0, 3)
+    assert again.err == ""
+
+
+def test_sites_of_one_file_may_be_taken_one_after_the_other(place, tmp_path):
+    file = tmp_path / "a.warc.gz"
+    other = "https://other.example.net/2026/11/a-long-story-of-a-bridge"
+    file.write_bytes(warc({f"{HOST}/news/1": article_html(1), other: article_html(2)}))
+    for site, url in (("example.net", other), ("example.org", f"{HOST}/news/1")):
+        answer = place.run("articles", "import", str(file), "--source", site, "--json")
+        assert (answer.json[0]["new"], answer.json[0]["pages"]) == (1, 2), answer.err
+        with place.storage() as storage:
+            assert storage.article(url) is not None
 
 
 def test_broken_off_it_goes_on_where_it_was(place, tmp_path, monkeypatch):

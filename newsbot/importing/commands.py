@@ -30,6 +30,8 @@ def import_files(call: Call) -> int:
     for progress in told:
         if progress.fault:
             call.note(f"{progress.path}: {progress.fault}; what stands before it was imported")
+        elif progress.before:
+            call.note(f"{progress.path}: was imported before, with these figures; --again reads it once more")
         elif progress.counts["records"] and not progress.counts["pages"]:
             call.note(f"{progress.path}: {_NO_PAGES}")
     _show(call, told)

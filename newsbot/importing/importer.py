@@ -56,6 +56,8 @@ class Progress:
     counts: Counter[str] = field(default_factory=Counter)
     done: bool = False
     fault: str = ""
+    before: bool = False
+    """It was imported by an earlier command: the counts are those of then."""
 
 
 class Importer:
@@ -100,10 +102,12 @@ class Importer:
         with path.open("rb") as stream:
             size = os.fstat(stream.fileno()).st_size
             head = stream.read(_HEAD)
-        key = hashlib.blake2b(head + str(size).encode(), digest_size=16).hexdigest()
+        what = f"{size}" if self._source is None else f"{size} {self._source}"  # another site: another import
+        key = hashlib.blake2b(head + what.encode(), digest_size=16).hexdigest()
         note = {} if again else self._state.notes.notes(KIND).get(key, {})
         counts = Counter(note.get("counts", {}))
-        return Progress(path, key, int(note.get("offset", 0)), counts, bool(note.get("done", False)))
+        done = bool(note.get("done", False))
+        return Progress(path, key, int(note.get("offset", 0)), counts, done, before=done)
 
     def _note(self, progress: Progress) -> None:
         note = {
