@@ -82,6 +82,10 @@ def test_the_page_of_a_search_leads_to_its_feed(settings: dict[str, str]) -> Non
         root = ET.fromstring(text)
         assert answer.status == 200
         assert root.find(f"{{{ATOM}}}link").get("href") == visitor.address + at.replace("&amp;", "&")  # type: ignore[union-attr]
+        page = root.findall(f"{{{ATOM}}}link")[-1].get("href")
+        assert page == visitor.address + "/articles?q=old+%26+new&source=other.net&sort=time"
+        _, text = await visitor.get("/articles.rss?q=old")
+        assert ET.fromstring(text).findtext("channel/link") == f"{visitor.address}/articles?q=old&sort=time"
         assert root.findtext(f"{{{ATOM}}}title") == "newsbot: old & new, other.net"
 
     visit(settings, look)

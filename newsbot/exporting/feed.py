@@ -31,17 +31,20 @@ def feed_of(
     kind: str = "atom",
     limit: int = 50,
     address: str = "",
+    page: str = "",
 ) -> bytes:
     """Return the newest articles that a query finds (a blank one finds all) as a feed.
 
-    ``address`` is where the feed itself can be had, if it can. Raises :class:`ArgumentError` for an unknown
-    ``kind``, :class:`newsbot.errors.DataError` kinds.
+    ``address`` is where the feed itself can be had, if it can; ``page`` shows people the same. Raises
+    :class:`ArgumentError` for an unknown ``kind``, :class:`newsbot.errors.DataError` kinds.
     """
     hits = storage.search(query, where, limit=limit, by_time=True)
     asked = [query.strip()] + ([where.source, where.language, where.story] if where else [None] * 3)
     title = ": ".join(["newsbot", *filter(None, [", ".join(filter(None, asked))])])
     identity = f"urn:uuid:{uuid5(NAMESPACE_URL, 'newsbot:' + json.dumps(asked))}"
-    return to_feed((hit.article for hit in hits), kind=kind, title=title, address=address, identity=identity)
+    return to_feed(
+        (hit.article for hit in hits), kind=kind, title=title, address=address, identity=identity, page=page
+    )
 
 
 def to_feed(
@@ -51,14 +54,18 @@ def to_feed(
     title: str,
     address: str = "",
     identity: str = "urn:newsbot:feed",
+    page: str = "",
 ) -> bytes:
     """Return articles as a feed, in the given order. ``identity`` is a URI that stays that of this feed."""
     if kind not in TYPES:
         raise ArgumentError(f"{kind}: is no kind of feed (there is: {', '.join(TYPES)})")
     given = list(articles)
-    root = (
-        _atom(given, title, address, identity) if kind == "atom" else _rss(given, title, address or identity)
-    )
+    if kind == "atom":
+        root = _atom(given, title, address, identity)
+        if page:
+            _add(root, "link", rel="alternate", type="text/html", href=_clean(page))
+    else:
+        root = _rss(given, title, page or address or identity)
     ET.indent(root)
     text: str = ET.tostring(root, encoding="unicode")
     return f'<?xml version="1.0" encoding="utf-8"?>\n{text}\n'.encode()

@@ -32,9 +32,16 @@ def _feed(board: Dashboard, kind: str) -> Callable[[web.Request], Awaitable[web.
     async def feed(request: web.Request) -> web.Response:
         asked = given(request, PARAMETERS, {})
         where, address = filter_of(asked), str(request.url)
+        page = str(request.url.with_path("/articles", keep_query=True).update_query(sort="time"))
         body = await board.readers.call(
             lambda data: feed_of(
-                data.storage, asked["q"] or "", where, kind=kind, limit=asked["limit"], address=address
+                data.storage,
+                asked["q"] or "",
+                where,
+                kind=kind,
+                limit=asked["limit"],
+                address=address,
+                page=page,
             )
         )
         mark = ETag(hashlib.sha256(body).hexdigest()[:32])
