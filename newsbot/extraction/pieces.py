@@ -89,7 +89,10 @@ class _Cutter:
     root: HtmlElement
     pieces: list[Piece] = field(default_factory=list)
     parts: list[str] = field(default_factory=list)
-    boxes: list[Box] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+    """Of the block elements that are open."""
+    boxes: list[Box | etree._Element] = field(default_factory=list)
+    """The same as boxes, as elements where no piece has needed the box yet: many hold no text at all."""
     in_link: int = 0
     in_strong: int = 0
     linked: int = 0
@@ -99,6 +102,7 @@ class _Cutter:
     after_break: bool = False
 
     def run(self) -> list[Piece]:
+        self.names.append("body")
         self.boxes.append(Box("body", _words(dict(self.root.items())), None, frozenset(), "body", 0))
         walker = etree.iterwalk(self.root, events=("start", "end"))
         for event, element in walker:
@@ -111,13 +115,13 @@ class _Cutter:
             elif event == "start":
                 if name not in _PLAIN:
                     self._start(element, name)
-                if element.text:
-                    self._add(element.text)
+                if (text := element.text) and (self.parts or not text.isspace()):
+                    self._add(text)
                 continue
             elif name not in _PLAIN:
                 self._end(element, name)
-            if element.tail and element is not self.root:
-                self._add(element.tail)
+            if (text := element.tail) and (self.parts or not text.isspace()) and element is not self.root:
+                self._add(text)
             if len(self.pieces) >= MAX_PIECES:
                 return self.pieces
         self._flush()
@@ -134,19 +138,21 @@ class _Cutter:
             self.after_break = True
         elif name == "img":
             self._picture()
-        elif element is not self.root and not ("-" in name and self.boxes[-1].tag in _SENTENCES):
+        elif element is not self.root and not ("-" in name and self.names[-1] in _SENTENCES):
             if self.parts or self.links or self.after_break:
                 self._flush()
-            self.boxes.append(_box(element, name, self.boxes[-1]))
+            self.names.append(name)
+            self.boxes.append(element)
 
     def _end(self, element: etree._Element, name: str) -> None:
         if name == "a":
             self.in_link -= 1
         elif name in _STRONG:
             self.in_strong -= 1
-        elif name not in ("br", "img") and element is not self.root and self.boxes[-1].tag == name:
+        elif name not in ("br", "img") and element is not self.root and self.names[-1] == name:
             if self.parts or self.links or self.after_break:
                 self._flush()
+            self.names.pop()
             self.boxes.pop()
 
     def _picture(self) -> None:
@@ -166,12 +172,23 @@ class _Cutter:
             length = len(text)
             linked, strong = min(1.0, self.linked / length), min(1.0, self.strong / length)
             self.pieces.append(
-                Piece(text, self.boxes[-1], linked, strong, self.links, self.after_break, self.pictures)
+                Piece(text, self._box(), linked, strong, self.links, self.after_break, self.pictures)
             )
             self.pictures = 0
         self.parts.clear()
         self.linked = self.strong = self.links = 0
         self.after_break = False
+
+    def _box(self) -> Box:
+        """The innermost box; those around it are made if no piece before has lain in them."""
+        known = len(self.boxes)
+        while not isinstance(box := self.boxes[known - 1], Box):
+            known -= 1
+        for at in range(known, len(self.boxes)):
+            element = self.boxes[at]
+            if not isinstance(element, Box):
+                box = self.boxes[at] = _box(element, self.names[at], box)
+        return box
 
 
 def _box(element: etree._Element, name: str, parent: Box) -> Box:

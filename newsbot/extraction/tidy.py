@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from functools import lru_cache
 
 from lxml import etree
 
@@ -91,8 +92,12 @@ def _is_foreign(text: str) -> bool:
 
 def foreign_kind(text: str) -> int:
     """Return 1 for a label, 2 for an appeal, 3 for a pointer elsewhere, 4 for a picture credit, else 0."""
-    if len(text) > _MAX_APPEAL:
-        return 0
+    return _short_kind(text) if len(text) <= _MAX_APPEAL else 0
+
+
+@lru_cache(maxsize=1024)
+def _short_kind(text: str) -> int:
+    """Remembered: a line of a page is asked for as a piece, and again in each text that has it."""
     if len(text) <= MAX_LABEL and _LABEL.match(text):
         return 1
     if _APPEAL.match(text):
