@@ -9,7 +9,7 @@ import pytest
 
 from newsbot.extraction import body, parse_html
 from newsbot.extraction.blocks import Block
-from newsbot.extraction.clues import Known, basic_clues, own_clues
+from newsbot.extraction.clues import Known, basic_clues, own_clues, said_in
 from newsbot.extraction.forest import from_json, shipped
 from newsbot.extraction.islands import GAP, without_weak_islands
 from newsbot.extraction.learned import Judged, judge
@@ -91,8 +91,8 @@ def test_pieces_know_the_text_that_the_data_state() -> None:
         parse_html(b"<p>A line as stated.</p><p>A line as stated. And more.</p><p>Another line.</p>")
     )
     known = Known(frozenset(), "", "A line as stated.\nA line as stated. And more. And the rest of it.")
-    assert own_clues(pieces, known)["stated"].tolist() == [2, 1, 0]
-    assert own_clues(pieces, NOTHING)["stated"].tolist() == [-1, -1, -1]
+    assert own_clues(pieces, known, said_in(pieces))["stated"].tolist() == [2, 1, 0]
+    assert own_clues(pieces, NOTHING, said_in(pieces))["stated"].tolist() == [-1, -1, -1]
 
 
 def test_pieces_know_the_box_with_most_prose() -> None:

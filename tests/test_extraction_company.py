@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from newsbot.extraction import parse_html
-from newsbot.extraction.clues import Columns, Known
+from newsbot.extraction.clues import Columns, Known, said_in
 from newsbot.extraction.company import company
 from newsbot.extraction.learned import judge, without_copies
 from newsbot.extraction.page import Page
@@ -20,7 +20,7 @@ NOTHING = Known(frozenset(), "")
 def columns(markup: str, known: Known = NOTHING, extracted: str = "", found: tuple[int, ...] = ()) -> Columns:
     pieces = cut(parse_html(f"<body>{markup}</body>".encode()))
     marks = np.array(found or [0] * len(pieces), np.float32)
-    return company(pieces, known, extracted, marks)
+    return company(pieces, said_in(pieces), known, extracted, marks)
 
 
 def test_a_piece_of_other_words_shares_little_with_the_text() -> None:

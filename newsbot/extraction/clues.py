@@ -122,16 +122,25 @@ def repetitions(pieces: list[Piece]) -> Columns:
 
 def titles_of(pieces: list[Piece], known: Known) -> Numbers:
     """Return 1 for pieces that are the headline as the head of the page says it."""
-    return _numbers(
-        [
-            10 < len(piece.text) < 300 and piece.linked < 0.5 and key(piece.text) in known.titles
-            for piece in pieces
-        ]
-    )
+    first = {title[0] for title in known.titles}
+    return _numbers([_is_title(piece, known.titles, first) for piece in pieces])
 
 
-def own_clues(pieces: list[Piece], known: Known) -> Columns:
-    """Return numbers about the text of each piece, by name."""
+def _is_title(piece: Piece, titles: frozenset[str], first: set[str]) -> bool:
+    """``first`` are the first letters of the titles: most pieces begin with another."""
+    if not 10 < len(piece.text) < 300 or piece.linked >= 0.5:
+        return False
+    sign = piece.text[0]
+    return (not sign.isalnum() or sign.casefold()[0] in first) and key(piece.text) in titles
+
+
+def said_in(pieces: list[Piece]) -> list[list[str]]:
+    """Return the words that each piece begins with, for :func:`own_clues` and others."""
+    return [words(piece.text[:_LONG]) for piece in pieces]
+
+
+def own_clues(pieces: list[Piece], known: Known, said: list[list[str]]) -> Columns:
+    """Return numbers about the text of each piece, by name; ``said`` is from :func:`said_in`."""
     texts = [piece.text for piece in pieces]
     starts = [text[:_LONG] for text in texts]
     columns = {name: _numbers([count(text) for text in starts]) for name, count in _COUNTED.items()}
@@ -140,19 +149,19 @@ def own_clues(pieces: list[Piece], known: Known) -> Columns:
     columns["after_break"] = _numbers([piece.after_break for piece in pieces])
     columns["colon"] = _numbers([text.endswith(":") for text in texts])
     columns["cut"] = _numbers([text.endswith(("...", "…")) for text in texts])
-    said = np.array([talk(text) for text in texts], np.float32)
-    columns |= {f"talk_{name}": said[:, place] for place, name in enumerate(NAMES)}
-    return columns | _said_elsewhere(pieces, known)
+    talks = np.array([talk(text, found) for text, found in zip(texts, said, strict=True)], np.float32)
+    columns |= {f"talk_{name}": talks[:, place] for place, name in enumerate(NAMES)}
+    return columns | _said_elsewhere(pieces, known, said)
 
 
-def _said_elsewhere(pieces: list[Piece], known: Known) -> Columns:
+def _said_elsewhere(pieces: list[Piece], known: Known, said: list[list[str]]) -> Columns:
     """Say how much each piece is like the headline, and whether it is the description in the head."""
     expected = set(" ".join(known.titles).split())
     described = known.description
     like, lead = [], []
-    for piece in pieces:
+    for piece, own in zip(pieces, said, strict=True):
         text = piece.text
-        found = set(words(text)) if len(text) < 300 else set()
+        found = set(own) if len(text) < 300 else set()
         like.append(len(found & expected) / len(found) if found else 0.0)
         lead.append(bool(described) and len(text) > 30 and (text[:80] in described or described[:80] in text))
     return {"like_title": _numbers(like), "description": _numbers(lead)} | _stated(pieces, known.stated)

@@ -30,15 +30,18 @@ _CAPTION = 60
 _MOST = 5.0
 
 
-def company(pieces: Sequence[Piece], known: Known, extracted: str, found: Numbers) -> Columns:
+def company(
+    pieces: Sequence[Piece], said: Sequence[list[str]], known: Known, extracted: str, found: Numbers
+) -> Columns:
     """Return numbers about each piece by name; ``extracted`` is another extractor's text.
 
-    ``found`` is above 0 for pieces of that text. Shares are -1 where there is nothing to compare with.
+    ``said`` are the words that each piece begins with. ``found`` is above 0 for pieces of that text. Shares
+    are -1 where there is nothing to compare with.
     """
     starts = [piece.text[:_LOOKED_AT] for piece in pieces]
-    stems = [Counter(_stems(text)) for text in starts]
-    headline = set(_stems(f"{' '.join(known.titles)} {known.description}"[:_LOOKED_AT]))
-    whole = Counter(_stems(extracted[:_COMPARED]))
+    stems = [Counter(_stems(own)) for own in said]
+    headline = set(_stems(words(f"{' '.join(known.titles)} {known.description}"[:_LOOKED_AT])))
+    whole = Counter(_stems(words(extracted[:_COMPARED])))
     shared = np.array(
         [_shared(own, whole, within=inside) for own, inside in zip(stems, (found > 0).tolist(), strict=True)],
         np.float32,
@@ -59,10 +62,8 @@ def company(pieces: Sequence[Piece], known: Known, extracted: str, found: Number
     return columns
 
 
-def _stems(text: str) -> list[str]:
-    return [
-        word[:_STEM] for word in words(text) if len(word) > _LONG or (not word.isascii() and len(word) == 1)
-    ]
+def _stems(said: list[str]) -> list[str]:
+    return [word[:_STEM] for word in said if len(word) > _LONG or (len(word) == 1 and not word.isascii())]
 
 
 def _shared(own: Counter[str], whole: Counter[str], *, within: bool) -> float:

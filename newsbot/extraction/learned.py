@@ -21,6 +21,7 @@ from newsbot.extraction.clues import (
     box_clues,
     own_clues,
     repetitions,
+    said_in,
     titles_of,
 )
 from newsbot.extraction.company import company
@@ -201,8 +202,9 @@ def clues(pieces: list[Piece], known: Known, extracted: str) -> tuple[Columns, N
     chosen = [piece for piece, wanted in zip(pieces, is_open, strict=True) if wanted]
     columns = {name: values[is_open] for name, values in every.items()}
     if chosen:
-        columns |= own_clues(chosen, known) | box_clues(chosen)
-        columns |= company(chosen, known, extracted, columns["found"])
+        said = said_in(chosen)
+        columns |= own_clues(chosen, known, said) | box_clues(chosen)
+        columns |= company(chosen, said, known, extracted, columns["found"])
     return columns, is_open
 
 

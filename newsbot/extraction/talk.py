@@ -64,9 +64,14 @@ def _signs(word: str) -> int:
     return sum(sign << (_BITS * place) for place, sign in enumerate(said))
 
 
-def talk(text: str) -> tuple[float, ...]:
-    """Return the share of the words of ``text`` that are of each of :data:`NAMES`."""
-    found = words(text[: _MOST * 10])[:_MOST]
+def talk(text: str, said: list[str] | None = None) -> tuple[float, ...]:
+    """Return the share of the words of ``text`` that are of each of :data:`NAMES`.
+
+    ``said`` are the words that it begins with, where they are known.
+    """
+    if said is None or len(text) > _MOST * 10:
+        said = words(text[: _MOST * 10])
+    found = said[:_MOST]
     total = sum(map(_signs, found))
     count = len(found) or 1
     return tuple((total >> (_BITS * place) & 255) / count for place in range(len(NAMES)))
