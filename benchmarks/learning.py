@@ -8,7 +8,7 @@ to ``newsbot/extraction/forest.json``. Needs ``benchmarks/requirements.txt``.
 Two forests are learned and their mean is kept. One sees each page as it is read. The other sees it also with
 no text by another extractor and with that of a different one, so that it does not trust the other blindly.
 
-    python -m benchmarks.learning [FOLDER] [--write] [--folds 5] [--keep DIR]
+    OMP_NUM_THREADS=1 python -m benchmarks.learning [FOLDER] [--write] [--folds 5] [--keep DIR]
 
 ``--keep`` writes the trees of each fold to ``DIR/forest-N.json`` and the publishers of each fold to
 ``DIR/folds.json``: ``python -m benchmarks.extraction --left-out DIR`` measures the whole extractor with them.
