@@ -231,7 +231,7 @@ def test_a_locked_data_file_is_waited_for_and_nothing_is_lost(site, world):
     for n, url in enumerate(urls):
         site.page(url, article_html(n))
     feed_of(site, world, *urls)
-    process = world.start("-s", "NEWSBOT_BUSY_SECONDS=0.3")
+    process = world.start()
     end = time.monotonic() + 60
     while len(site.log) < 5:
         assert time.monotonic() < end
