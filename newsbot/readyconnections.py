@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from typing import Any
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, ref
 
 import redis
 from redis.connection import ConnectionPool
@@ -17,7 +17,8 @@ from redis.connection import ConnectionPool
 FEW = 20
 """A pool that may have no more connections keeps them: others may wait for one."""
 
-_ready: WeakKeyDictionary[ConnectionPool, deque[Any]] = WeakKeyDictionary()
+_ready: WeakKeyDictionary[ConnectionPool, deque[ref[Any]]] = WeakKeyDictionary()
+"""Its pool keeps a connection; one that was kept here would keep its pool, which it knows."""
 
 
 def take(pool: ConnectionPool) -> Any:
@@ -28,7 +29,7 @@ def take(pool: ConnectionPool) -> Any:
     """
     ready = _ready.get(pool)
     try:
-        connection = ready.pop() if ready else None
+        connection = ready.pop()() if ready else None
     except IndexError:  # another thread was quicker
         connection = None
     if connection is None or connection.pid != os.getpid():
@@ -47,4 +48,10 @@ def give_back(pool: ConnectionPool, connection: Any) -> None:
     if pool.max_connections <= FEW:
         pool.release(connection)
     else:
-        _ready.setdefault(pool, deque()).append(connection)
+        _ready.setdefault(pool, deque()).append(ref(connection))
+
+
+def give_up(pool: ConnectionPool, connection: Any) -> None:
+    """Close it after a fault: an answer may be on its way still. The pool connects it when it is needed."""
+    connection.disconnect()
+    pool.release(connection)

@@ -153,9 +153,15 @@ def _send(client: redis.Redis, *command: Argument) -> Any:
     connection = readyconnections.take(pool)
     try:
         connection.send_command(*command)
-        return connection.read_response()  # after any fault but a refusal the connection closes itself
-    finally:
+        answer = connection.read_response()
+    except redis.exceptions.ResponseError:  # a refusal is an answer
         readyconnections.give_back(pool, connection)
+        raise
+    except BaseException:
+        readyconnections.give_up(pool, connection)
+        raise
+    readyconnections.give_back(pool, connection)
+    return answer
 
 
 @cache

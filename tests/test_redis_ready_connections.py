@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
+from weakref import ref
 
 import pytest
 import redis
@@ -49,9 +52,7 @@ def test_one_connection_serves_one_command_after_another(client: redis.Redis) ->
 
 def test_a_connection_that_the_server_closed_is_made_anew(client: redis.Redis) -> None:
     first = who(client)
-    with redis.Redis.from_url(
-        f"redis://127.0.0.1:{client.connection_pool.connection_kwargs['port']}"
-    ) as other:
+    with redis.Redis.from_url(redis_url_of(client)) as other:
         other.client_kill_filter(_id=str(first))
     assert who(client) != first
 
@@ -67,15 +68,69 @@ def test_it_works_again_after_the_server_was_away(
     assert who(client)
 
 
+def test_a_server_that_is_away_is_tried_once_a_command(
+    client: redis.Redis, server: redisserver.RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each attempt may take the whole time that is allowed for connecting."""
+    ECHO.run(client, [], [1])
+    server.kill()
+    attempts = []
+    connect_socket = redis.Connection._connect
+
+    def counted(self: redis.Connection) -> Any:
+        attempts.append(self)
+        return connect_socket(self)
+
+    monkeypatch.setattr(redis.Connection, "_connect", counted)
+    for _ in range(3):
+        attempts.clear()
+        with pytest.raises(redis.exceptions.ConnectionError):
+            ECHO.run(client, [], [1])
+        assert len(attempts) == 1
+
+
+def test_a_client_that_nobody_uses_any_more_is_not_kept(server: redisserver.RedisServer) -> None:
+    client = connect({"REDIS_URL": server.url})
+    who(client)
+    pool = ref(client.connection_pool)
+    del client
+    gc.collect()
+    assert pool() is None
+
+
+def test_an_answer_that_nobody_waited_for_is_given_to_no_other_command(
+    client: redis.Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    slow = Script("for i = 1, ARGV[1] do end return 1")
+    slow.run(client, [], [1])
+    with monkeypatch.context() as patch:
+        patch.setattr(redis.Connection, "read_response", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            slow.run(client, [], [50_000_000])
+    assert ECHO.run(client, [], [2]) == b"2"
+
+
 def test_a_client_that_is_closed_leaves_no_connection(
     client: redis.Redis, server: redisserver.RedisServer
 ) -> None:
     with connect({"REDIS_URL": server.url}) as other:
         number = who(other)
         assert number in numbers(client)
+    wait_until_gone(client, number)
+
+
+def wait_until_gone(client: redis.Redis, number: int) -> None:
+    """The server learns a moment later that a connection was closed."""
     give_up = time.monotonic() + 10
-    while number in numbers(client):  # the server learns it a moment later
+    while number in numbers(client):
         assert time.monotonic() < give_up
+
+
+def redis_url_of(client: redis.Redis) -> str:
+    return f"redis://127.0.0.1:{client.connection_pool.connection_kwargs['port']}"
 
 
 def numbers(client: redis.Redis) -> set[int]:
