@@ -49,7 +49,6 @@ _SUBJECTS = {
         "www com ru html",
     ),
 }
-_PATTERNS = tuple(re.compile("(?:" + "|".join(beginnings) + ")") for beginnings in _SUBJECTS.values())
 SMALL = frozenset().union(*PROFILES.values())
 NAMES = ("small", *_SUBJECTS)
 _MOST = 60
@@ -57,11 +56,29 @@ _MOST = 60
 _BITS = 8
 
 
+def _by_first() -> dict[str, tuple[tuple[int, re.Pattern[str]], ...]]:
+    """By first letter the beginnings with it: of each subject its place in :data:`NAMES` and one pattern."""
+    found: dict[str, dict[int, list[str]]] = {}
+    for place, beginnings in enumerate(_SUBJECTS.values(), start=1):
+        for beginning in beginnings:
+            found.setdefault(beginning[0], {}).setdefault(place, []).append(beginning)
+    return {
+        letter: tuple((place, re.compile("|".join(parts))) for place, parts in subjects.items())
+        for letter, subjects in found.items()
+    }
+
+
+_BY_FIRST = _by_first()
+
+
 @lru_cache(maxsize=16384)
 def _signs(word: str) -> int:
     """1 or 0 for each of :data:`NAMES`, :data:`_BITS` bits apart, so that words are added in one go."""
-    said = [word in SMALL, *(pattern.match(word) is not None for pattern in _PATTERNS)]
-    return sum(sign << (_BITS * place) for place, sign in enumerate(said))
+    signs = int(word in SMALL)
+    for place, pattern in _BY_FIRST.get(word[0], ()):
+        if pattern.match(word):
+            signs += 1 << (_BITS * place)
+    return signs
 
 
 def talk(text: str, said: list[str] | None = None) -> tuple[float, ...]:
