@@ -36,6 +36,7 @@ Argument = bytes | str | int | float
 
 _NO_ADDRESS = "REDIS_URL"
 _SCHEMES = ("redis", "rediss", "unix")
+_NOT_NOW = ("MISCONF", "NOREPLICAS", "BUSY", "LOADING")
 _TIMEOUTS = ("socket_timeout", "socket_connect_timeout")
 
 
@@ -148,8 +149,7 @@ def _send(client: redis.Redis, *command: Argument) -> Any:
     """
     pool = getattr(client, "connection_pool", None)
     if pool is None:
-        execute: Callable[..., Any] = client.execute_command
-        return execute(*command)
+        return _send_to_cluster(client, *command)
     connection = readyconnections.take(pool)
     try:
         connection.send_command(*command)
@@ -162,6 +162,16 @@ def _send(client: redis.Redis, *command: Argument) -> Any:
         raise
     readyconnections.give_back(pool, connection)
     return answer
+
+
+def _send_to_cluster(client: redis.Redis, *command: Argument) -> Any:
+    execute: Callable[..., Any] = client.execute_command
+    try:
+        return execute(*command)
+    except (
+        AttributeError
+    ) as error:  # it was sent on to a node that has no slot yet: the client knows none such
+        raise redis.exceptions.TryAgainError(str(error)) from error
 
 
 @cache
@@ -212,14 +222,24 @@ def _of_server(place: str, error: Exception) -> DataError:
     text = _one_line(error)
     if "No space left" in text:
         return DataFull(f"{place}: the server's disk is full")
-    if text.startswith(("MISCONF", "CLUSTERDOWN", "MASTERDOWN", "NOREPLICAS", "BUSY", "LOADING", "TRYAGAIN")):
-        return DataUnavailable(f"{place}: the server cannot write now ({text})")
-    if "non local key" in text:  # of a script that makes names: the slot of its keys is being moved
-        return DataUnavailable(f"{place}: the cluster is moving the keys")
-    if "NOAUTH" in text or "NOPERM" in text:
-        return DataUnavailable(f"{place}: the server refuses user name or password")
     if "OOM" in text:
         return DataFull(f"{place}: the server's memory is full (maxmemory)")
+    if "NOAUTH" in text or "NOPERM" in text:
+        return DataUnavailable(f"{place}: the server refuses user name or password")
+    if isinstance(error, redis.exceptions.ClusterError) or text.startswith(_NOT_NOW):
+        return DataUnavailable(f"{place}: the server cannot write now ({text})")
+    return _of_cluster(place, error, text)
+
+
+def _of_cluster(place: str, error: Exception, text: str) -> DataError:
+    if isinstance(error, redis.exceptions.MovedError):
+        return DataError(
+            f"{place}: is a node of a Redis Cluster; set REDIS_PARAMS to"
+            ' {"redis_cls": "redis.cluster.RedisCluster"}'
+        )
+    moving = redis.exceptions.AskError, redis.exceptions.TryAgainError
+    if isinstance(error, moving) or "non local key" in text:  # of a script that makes names
+        return DataUnavailable(f"{place}: the cluster is moving the keys")
     return DataError(f"{place}: {text}")
 
 

@@ -282,12 +282,78 @@ def test_a_slot_that_is_being_moved_refuses_a_text_before_anything_is_written(
         other.kill()
 
 
+def test_the_node_that_a_slot_is_being_moved_to_takes_no_text_before_it_has_all(
+    cluster: redisserver.RedisServer, tmp_path: Path
+) -> None:
+    """It knows neither the text of that address nor the list that the next record goes to."""
+    (tmp_path / "other").mkdir()
+    options = ("--cluster-enabled", "yes", "--cluster-port", str(free_port()))
+    other = redisserver.RedisServer(tmp_path / "other", *options)
+    other.start()
+    params = {"REDIS_PARAMS": {"redis_cls": "redis.cluster.RedisCluster"}}
+    try:
+        with (
+            closing(RedisIndex({"REDIS_URL": whole_cluster(cluster), **params})) as early,
+            redis.Redis(port=cluster.port) as client,
+            redis.Redis(port=other.port) as beside,
+        ):
+            for number in range(100):
+                insert(early, number)
+            slot = client.execute_command("CLUSTER", "KEYSLOT", early._keys.meta)
+            move_slot(client, slot, other, int(options[-1]))
+            wait_until_it_serves(beside)
+            source = client.execute_command("CLUSTER", "MYID")
+            beside.execute_command("CLUSTER", "SETSLOT", slot, "IMPORTING", source)
+            moved = [key for key in client.keys("*") if b":texts:" not in key]
+            client.execute_command("MIGRATE", "127.0.0.1", other.port, "", 0, 5000, "KEYS", *moved)
+            with pytest.raises(DataUnavailable, match="moving the keys"):  # it never heard of the other
+                insert(early, 1)
+            free = next(one for one in range(16384) if one != slot)
+            for node in (client, beside):
+                node.execute_command(
+                    "CLUSTER", "SETSLOT", free, "NODE", beside.execute_command("CLUSTER", "MYID")
+                )
+            with closing(RedisIndex({"REDIS_URL": other.url, **params})) as opened:
+                opened._insertions = 1  # it is not tended first
+                for number in (1, 1000):
+                    with pytest.raises(DataUnavailable, match="moving the keys"):
+                        insert(opened, number)
+            assert set(beside.keys("*")) == set(moved)
+    finally:
+        other.kill()
+
+
+def test_a_cluster_is_told_from_a_server_that_is_alone(
+    cluster: redisserver.RedisServer, tmp_path: Path
+) -> None:
+    with pytest.raises(DataUnavailable, match="slot not served"):
+        RedisIndex(cluster.url)
+    (tmp_path / "other").mkdir()
+    options = ("--cluster-enabled", "yes", "--cluster-port", str(free_port()))
+    other = redisserver.RedisServer(tmp_path / "other", *options)
+    other.start()
+    try:
+        whole_cluster(other)
+        with redis.Redis(port=cluster.port) as client:
+            client.execute_command("CLUSTER", "MEET", "127.0.0.1", other.port, int(options[-1]))
+            wait_until_it_serves(client)
+        with pytest.raises(DataError, match=r"node of a Redis Cluster; set REDIS_PARAMS .*RedisCluster"):
+            RedisIndex(cluster.url)
+    finally:
+        other.kill()
+
+
+def wait_until_it_serves(client: redis.Redis) -> None:
+    """A node has to learn first who has which slots."""
+    while b"cluster_state:ok" not in client.execute_command("CLUSTER", "INFO"):
+        time.sleep(0.05)
+
+
 def whole_cluster(server: redisserver.RedisServer) -> str:
     """Give one node all slots; return its URL when it serves them."""
     with redis.Redis(port=server.port) as client:
         client.execute_command("CLUSTER", "ADDSLOTSRANGE", 0, 16383)
-        while b"cluster_state:ok" not in client.execute_command("CLUSTER", "INFO"):
-            time.sleep(0.05)
+        wait_until_it_serves(client)
     return server.url
 
 

@@ -1,4 +1,4 @@
-"""The near-duplicate index in Redis answers as a plain model does, also where hashes, buckets and numbers meet."""
+"""The near-duplicate index in Redis answers as a plain model does, also where hashes or buckets meet."""
 
 from __future__ import annotations
 

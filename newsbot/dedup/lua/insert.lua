@@ -55,7 +55,9 @@ for place = 1, last do
   tags[place], own[place] = sub(places, from, from + 1), nth
 end
 
+keys[#keys + 1] = NOWHERE
 local before, now = call('MGET', unpack(keys)), {}
+keys[#keys] = nil
 for nth = 1, #keys do
   local postings = before[nth] or ''
   now[nth] = state.tail > 0 and without_old(postings, state) or postings
@@ -143,7 +145,7 @@ end
 -- --- writing
 
 if record ~= '' then
-  call('RPUSH', (at_block(state.next)), record) -- first: of all keys that are written only this one was not read
+  call('RPUSH', (at_block(state.next)), record)
   local ending = posting_end(state.next)
   for place = 1, last do
     local nth = own[place]

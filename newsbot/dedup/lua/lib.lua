@@ -19,8 +19,10 @@
 -- out when it is written, or by tend; others when somebody meets them.
 --
 -- The scripts make the names of their keys from that of meta: to send them with each call would take a fifth
--- of its time. All are on the same node, by their tag, and each is read before anything is written, or is the
--- first that is: if the node refuses one, because the slot is being moved, nothing has been changed.
+-- of its time. All are on the same node, by their tag. While their slot is being moved to another node, both
+-- nodes take a key that they do not have for one that the other has, or even for one that nobody has; but they
+-- refuse a command for several keys if one is missing. So each script first asks for several, one of which is
+-- never there (NOWHERE): then it is refused as a whole, before anything is read wrongly or written.
 
 local BLOCK, POSTING, WINDOW = 128, 5, 16777216
 local FIRST_LEVEL, MAX_LEVEL, LOWER = 14, 22, 16384
@@ -29,6 +31,7 @@ local call, byte, sub, find, format, floor =
 
 local namespace = sub(KEYS[1], 1, -5)
 local texts, bucket_names = namespace .. 'texts:', namespace .. 'postings:'
+local NOWHERE = namespace .. 'nowhere'
 
 local function state_of(meta)
   local got = call('HMGET', meta, 'next', 'tail', 'level', 'split', 'count', 'scheme')

@@ -106,6 +106,7 @@ local function split_some(many)
   call('HSET', KEYS[1], 'level', state.level, 'split', state.split)
 end
 
+call('MGET', KEYS[1], NOWHERE)
 forget()
 if state.tail > 0 then
   clear_some()

@@ -43,7 +43,7 @@ MAX_TEXTS = 2**24 - 2**16
 
 _TEND_EVERY = 64  # insertions
 _FORGET_AT_ONCE = 256  # texts: more than come in between, so that it keeps up
-_SPLITS_AT_ONCE = 24  # more than twice what so many insertions need
+_SPLITS_AT_ONCE = 24  # so many insertions need 22
 _CLEAR_AT_ONCE = 64  # buckets
 
 logger = logging.getLogger(__name__)
