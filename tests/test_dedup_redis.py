@@ -427,6 +427,22 @@ def test_a_full_server_is_a_data_error_and_nothing_is_half_done(server: redisser
         assert opened.count() == 201
 
 
+def test_texts_that_are_too_old_make_room_on_a_full_server(server: redisserver.RedisServer) -> None:
+    with closing(RedisIndex(server.url)) as opened, redis.Redis.from_url(server.url) as client:
+        for number in range(600):
+            insert(opened, number)
+        client.config_set("maxmemory", client.info("memory")["used_memory"] - 1000)
+        kept = 0
+        for number in range(1000, 1010):
+            try:
+                insert(opened, number, NOW + KEEP + 10)
+            except DataFull:
+                continue
+            kept += 1
+        assert kept > 0
+        assert opened.count() < 100
+
+
 def test_a_server_that_is_away_is_said_in_one_line(server: redisserver.RedisServer) -> None:
     with closing(RedisIndex(server.url)) as opened:
         insert(opened, 1)

@@ -11,7 +11,7 @@
 -- The place of a posting has four bytes: those 16 bits, then 16 more. Its bucket is found by linear hashing
 -- (newsbot/dedup/redis/keys.py), first by the last 14 bits, then by those that postings keep too: they tell
 -- which half of a bucket that is split is theirs. So there are 2^14 buckets at first (FIRST_LEVEL); beyond 2^22
--- (24 million texts; no more than 16 million are kept) they only get fuller.
+-- (12 million texts; no more than 16 million are kept) they only get fuller.
 --
 -- Strings, since one command reads many of them and one writes them: what a script costs is its commands.
 --

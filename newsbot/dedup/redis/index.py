@@ -99,6 +99,9 @@ class RedisIndex:
         arguments = (SCHEME, MAX_CANDIDATES, SHARED, short, record, moment - int(KEEP), places)
         try:
             return self._run("insert", *arguments)
+        except redis.exceptions.OutOfMemoryError:
+            self._insertions = 0  # what is too old makes room, before the next one
+            raise
         except redis.exceptions.ResponseError as error:
             if not str(error).startswith("SCHEME"):
                 raise
