@@ -187,6 +187,9 @@ def test_an_article_of_which_the_page_holds_the_summary_only_is_partial() -> Non
     assert article.text == said.strip()
     assert article.extraction["text"] == "teaser"
     assert why(page(json_ld(node % '"wordCount":1'), "")) == "too_short"
+    cut = node.replace(said, "The river") % '"datePublished":"2024-05-03"'
+    whole = f'<meta property="og:description" content="{said}">'
+    assert read(page(json_ld(cut) + whole, "")).text == said.strip()
 
 
 def test_a_button_that_is_never_closed_hides_no_article() -> None:

@@ -100,7 +100,8 @@ def _teaser(page: Page) -> str:
     named = page.nodes.own is not None or "article" in page.meta("og:type").lower()
     if node is None or not named or not node.get("datePublished"):
         return ""
-    said = max((squash(text) for text in texts(node.get("description"))), key=len, default="")
+    stated = [*texts(node.get("description")), page.meta("og:description", "description")]
+    said = max(map(squash, stated), key=len)  # data may cut theirs short
     return said if size(said) >= _HARDLY_ANY else ""
 
 
