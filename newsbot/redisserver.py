@@ -228,10 +228,14 @@ def _of_server(place: str, error: Exception) -> DataError:
         return DataUnavailable(f"{place}: the server refuses user name or password")
     if isinstance(error, redis.exceptions.ClusterError) or text.startswith(_NOT_NOW):
         return DataUnavailable(f"{place}: the server cannot write now ({text})")
-    return _of_cluster(place, error, text)
+    return _of_rights_or_cluster(place, error, text)
 
 
-def _of_cluster(place: str, error: Exception, text: str) -> DataError:
+def _of_rights_or_cluster(place: str, error: Exception, text: str) -> DataError:
+    if isinstance(error, redis.exceptions.NoPermissionError) or "executing the script can't" in text:
+        return DataError(
+            f"{place}: the user may not do all that is needed ({text}); deploy/redis-users.acl has the rights"
+        )
     if isinstance(error, redis.exceptions.MovedError):
         return DataError(
             f"{place}: is a node of a Redis Cluster; set REDIS_PARAMS to"

@@ -427,6 +427,22 @@ def test_a_full_server_is_a_data_error_and_nothing_is_half_done(server: redisser
         assert opened.count() == 201
 
 
+@pytest.mark.parametrize("missing", ["-info", "-mset"], ids=["asked", "in a script"])
+def test_a_user_without_the_rights_is_told_where_they_are(
+    server: redisserver.RedisServer, missing: str
+) -> None:
+    rights = ("on", ">secret", "~{newsbot:*", "-@all", "+@read", "+@write", "+@connection")
+    with redis.Redis.from_url(server.url) as client:
+        client.execute_command("ACL", "SETUSER", "user", *rights, "+eval", "+evalsha", "+info", missing)
+
+    def use() -> None:
+        with closing(RedisIndex(server.url.replace("//", "//user:secret@"))) as opened:
+            insert(opened, 1)
+
+    with pytest.raises(DataError, match=r"may not do all that is needed \(.*deploy/redis-users.acl"):
+        use()
+
+
 def test_texts_that_are_too_old_make_room_on_a_full_server(server: redisserver.RedisServer) -> None:
     with closing(RedisIndex(server.url)) as opened, redis.Redis.from_url(server.url) as client:
         for number in range(600):
