@@ -14,8 +14,10 @@ def identity_of(notes: Notes) -> str:
 
     Raises :class:`newsbot.errors.DataError` kinds.
     """
-    while True:
-        found = notes.notes(_KIND).get(_KEY)
-        if found is not None:
-            return str(found["id"])
-        notes.swap_note(_KIND, _KEY, None, {"id": secrets.token_hex(8)})
+    found = notes.notes(_KIND).get(_KEY)
+    if found is None:
+        made = {"id": secrets.token_hex(8)}
+        if notes.swap_note(_KIND, _KEY, None, made):
+            return made["id"]
+        found = notes.notes(_KIND)[_KEY]  # another worker was quicker
+    return str(found["id"])
