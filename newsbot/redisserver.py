@@ -168,9 +168,7 @@ def _send_to_cluster(client: redis.Redis, *command: Argument) -> Any:
     execute: Callable[..., Any] = client.execute_command
     try:
         return execute(*command)
-    except (
-        AttributeError
-    ) as error:  # it was sent on to a node that has no slot yet: the client knows none such
+    except AttributeError as error:  # sent on to a node that has no slot yet: the client knows none such
         raise redis.exceptions.TryAgainError(str(error)) from error
 
 

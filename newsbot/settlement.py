@@ -13,9 +13,10 @@ from newsbot.aliases import record_addresses
 from newsbot.claims import give_back
 from newsbot.crawlstate import CrawlState
 from newsbot.guessing import end_guess, guess_sources, judge_source
-from newsbot.intake import end_trial, queue_found
+from newsbot.intake import queue_found
 from newsbot.items import Kind, Link, PageRecord, Where
 from newsbot.lessons import EXPLORED
+from newsbot.listtrying import end_trial
 from newsbot.naming import UNNAMED
 from newsbot.queueing import page_for
 from newsbot.recrawl import FixedIntervals, Never, Policy, may_retry, plan, retry_delay

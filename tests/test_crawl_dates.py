@@ -9,23 +9,25 @@ from tests.crawls import article_html
 from tests.newssite import HOST, sitemap_xml
 
 
-def test_an_unchanged_sitemap_is_read_again_when_other_dates_are_asked_for(site, world):
-    old, new = f"{HOST}/story/1", f"{HOST}/story/2"
-    long_ago = (datetime.now(UTC) - timedelta(days=90)).isoformat(timespec="seconds")
-    lately = (datetime.now(UTC) - timedelta(days=1)).isoformat(timespec="seconds")
-    for n, (url, when) in enumerate(((old, long_ago), (new, lately))):
-        site.page(url, article_html(n).replace("2026-11-20T08:00:00Z", when))
-    site.page(
-        f"{HOST}/sitemap.xml",
-        sitemap_xml({old: long_ago, new: lately}),
-        headers={"Content-Type": "application/xml"},
-    )
+def two_of_a_sitemap(site, world, *ages):
+    """Offer two articles of such ages in a sitemap that is read again after a second; return their URLs."""
+    urls = [f"{HOST}/story/{number}" for number in (1, 2)]
+    times = [(datetime.now(UTC) - age).isoformat(timespec="seconds") for age in ages]
+    for number, (url, when) in enumerate(zip(urls, times, strict=True)):
+        site.page(url, article_html(number).replace("2026-11-20T08:00:00Z", when))
+    listed = sitemap_xml(dict(zip(urls, times, strict=True)))
+    site.page(f"{HOST}/sitemap.xml", listed, headers={"Content-Type": "application/xml"})
     world.rule(
         "_defaults",
         "delay: 0\ninterval: {sitemap: 1, article: 30d}\n"
         "recrawl: {feed: fixed, sitemap: fixed, section: fixed, article: fixed}\n",
     )
     world.rule("news.test", f"domain: news.test\nsitemaps: {HOST}/sitemap.xml\narticle: ^/story/\n")
+    return urls
+
+
+def test_an_unchanged_sitemap_is_read_again_when_other_dates_are_asked_for(site, world):
+    old, new = two_of_a_sitemap(site, world, timedelta(days=90), timedelta(days=1))
     world.crawl()
     assert world.urls() == [new]
     time.sleep(1)
@@ -34,22 +36,7 @@ def test_an_unchanged_sitemap_is_read_again_when_other_dates_are_asked_for(site,
 
 
 def test_what_since_left_out_comes_with_the_next_crawl_without_it(site, world):
-    old, new = f"{HOST}/story/1", f"{HOST}/story/2"
-    before = (datetime.now(UTC) - timedelta(days=9)).isoformat(timespec="seconds")
-    lately = (datetime.now(UTC) - timedelta(hours=1)).isoformat(timespec="seconds")
-    for n, (url, when) in enumerate(((old, before), (new, lately))):
-        site.page(url, article_html(n).replace("2026-11-20T08:00:00Z", when))
-    site.page(
-        f"{HOST}/sitemap.xml",
-        sitemap_xml({old: before, new: lately}),
-        headers={"Content-Type": "application/xml"},
-    )
-    world.rule(
-        "_defaults",
-        "delay: 0\ninterval: {sitemap: 1, article: 30d}\n"
-        "recrawl: {feed: fixed, sitemap: fixed, section: fixed, article: fixed}\n",
-    )
-    world.rule("news.test", f"domain: news.test\nsitemaps: {HOST}/sitemap.xml\narticle: ^/story/\n")
+    old, new = two_of_a_sitemap(site, world, timedelta(days=9), timedelta(hours=1))
     world.crawl("-a", "since=2d")
     assert world.urls() == [new]
     time.sleep(1)
