@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import redis
 from hypothesis import settings as hypothesis_settings
 
 from newsbot.demo.server import DemoServer
@@ -42,6 +44,39 @@ if (
 def redis_url() -> str:
     """A Redis server that all tests share; skips (in CI: fails) where there is none."""
     return redisserver.redis_url()
+
+
+@pytest.fixture
+def redis_place(redis_url: str) -> Iterator[dict[str, Any]]:
+    """Arguments of a frontier or an index of this test's own."""
+    namespace = f"test-{secrets.token_hex(8)}"
+    yield {"where": redis_url, "namespace": namespace}
+    with redis.Redis.from_url(redis_url) as client:
+        for key in client.scan_iter(f"{{{namespace}:*"):
+            client.delete(key)
+
+
+@pytest.fixture
+def own_redis(tmp_path: Path) -> Iterator[redisserver.RedisServer]:
+    """A server that a test may fill, set up anew, or kill."""
+    redisserver.need_redis()
+    server = redisserver.RedisServer(tmp_path)
+    server.start()
+    yield server
+    server.kill()
+
+
+@pytest.fixture
+def durable_redis(tmp_path: Path) -> Iterator[redisserver.RedisServer]:
+    """A server that a test may kill; what it acknowledged is in its file.
+
+    With ``appendfsync everysec`` it is not always: the server postpones writing while the disk is busy.
+    """
+    redisserver.need_redis()
+    server = redisserver.RedisServer(tmp_path, "--appendonly", "yes", "--appendfsync", "always")
+    server.start()
+    yield server
+    server.kill()
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from newsbot.demo.server import DemoServer
 from newsbot.frontier.redis import RedisFrontier
 from tests.crawls import World, article_html
 from tests.mockserver import MockServer
-from tests.redisserver import RedisServer, need_redis
+from tests.redisserver import RedisServer
 
 ARTICLES = 60
 IN_FLIGHT = 32
@@ -27,14 +27,9 @@ IN_FLIGHT = 32
 
 
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[RedisServer]:
-    need_redis()
-    folder = tmp_path / "redis"
-    folder.mkdir()
-    server = RedisServer(folder, "--appendonly", "yes", "--appendfsync", "always")
-    server.start()
-    yield server
-    server.kill()
+def server(durable_redis: RedisServer) -> RedisServer:
+    """Where the queue is."""
+    return durable_redis
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ import os
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 from weakref import ref
 
@@ -22,12 +21,9 @@ ECHO = Script("return ARGV[1]")
 
 
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[redisserver.RedisServer]:
-    redisserver.need_redis()
-    server = redisserver.RedisServer(tmp_path)
-    server.start()
-    yield server
-    server.kill()
+def server(own_redis: redisserver.RedisServer) -> redisserver.RedisServer:
+    """Whose connections are taken."""
+    return own_redis
 
 
 @pytest.fixture

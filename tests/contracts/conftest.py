@@ -10,6 +10,7 @@ import pytest
 
 from newsbot.dedup.index import NearIndex
 from newsbot.frontier.base import Frontier
+from newsbot.storage.base import Storage
 from tests.contracts import index_backends, storage_backends
 from tests.contracts.frontier_backends import BACKENDS, FakeClock, FrontierPlace
 
@@ -51,3 +52,10 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> storage_backends.Pl
     uri = request.getfixturevalue("mongo_uri")
     storage_backends.empty_mongo(uri)
     return storage_backends.Place(request.param, tmp_path, uri)
+
+
+@pytest.fixture
+def storage(place: storage_backends.Place) -> Iterator[Storage]:
+    opened = place.open()
+    yield opened
+    opened.close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import cast
@@ -14,17 +13,9 @@ from newsbot.storage.activity import ALL, HOUR, KEEP_HOURS, Activity, Arrival, H
 from newsbot.storage.base import Storage
 from newsbot.storage.books import Books
 from newsbot.storage.sqlite import SqliteStorage
-from tests.contracts.storage_backends import Place
 
 MIDNIGHT = 498_000 * HOUR
 MORNING = datetime(2026, 11, 20, 8, tzinfo=UTC)
-
-
-@pytest.fixture
-def storage(place: Place) -> Iterator[Storage]:
-    opened = place.open()
-    yield opened
-    opened.close()
 
 
 @pytest.fixture

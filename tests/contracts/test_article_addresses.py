@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
-from collections.abc import Iterator
 from multiprocessing.synchronize import Barrier
-
-import pytest
 
 from newsbot.storage.base import ArticleFilter, Storage, Stored, Verdict, story_id
 from tests import warm
@@ -15,13 +12,6 @@ from tests.contracts.storage_samples import make_article
 
 SITE = "https://example.org"
 A, B, C = f"{SITE}/a", f"{SITE}/b", f"{SITE}/c"
-
-
-@pytest.fixture
-def storage(place: Place) -> Iterator[Storage]:
-    opened = place.open()
-    yield opened
-    opened.close()
 
 
 def addresses(storage: Storage) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -27,13 +26,6 @@ def index(storage: Any) -> None:
 def paths(storage: Storage, query: str, **asked: Any) -> list[str]:
     hits = storage.search(query, **asked)
     return [hit.article.canonical_url.rsplit("/", 1)[1] for hit in hits]
-
-
-@pytest.fixture
-def storage(place: Place) -> Iterator[Storage]:
-    opened = place.open()
-    yield opened
-    opened.close()
 
 
 @pytest.fixture(params=["waiting", "indexed", "both"])

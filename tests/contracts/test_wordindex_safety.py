@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from multiprocessing.context import ForkServerProcess
 from typing import Any
@@ -23,13 +23,6 @@ from tests.contracts.storage_backends import Place
 from tests.contracts.storage_samples import NOON, make_article
 
 PATIENCE = 60.0
-
-
-@pytest.fixture
-def storage(place: Place) -> Iterator[Any]:
-    opened = place.open()
-    yield opened
-    opened.close()
 
 
 def url(path: str) -> str:
