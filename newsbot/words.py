@@ -1,9 +1,10 @@
 """What a word is: the one form of text behind duplicate keys, signatures and full-text search.
 
 :func:`fold` makes texts equal that people take for the same: case, ё and е, accents, ligatures and
-widths (Unicode's NFKD), invisible characters. й and the Japanese voiced sounds stay: they are letters
-of their own, whose marks are no accents. Words are runs of letters and digits; in scripts written
-without spaces (Chinese, Japanese, Thai …) each character is a word, or a whole text would be one.
+widths (Unicode's NFKD), invisible characters, the points of Arabic and Hebrew. й, the Japanese voiced
+sounds and the vowel signs of India stay: they are letters, whose marks are no accents. Words are runs of
+letters and digits; in scripts written without spaces (Chinese, Japanese, Thai …) each character is a word, or
+a whole text would be one.
 
 Everything here is linear in the length of the text, whatever it holds.
 """
@@ -13,9 +14,10 @@ from __future__ import annotations
 import codecs
 import re
 import unicodedata
-from functools import lru_cache
+from collections.abc import Iterable
+from functools import cache, lru_cache
 
-VERSION = 1
+VERSION = 2
 """Grows when the same text begins to give other words: what was computed from words is then out of date."""
 
 MAX_TEXT = 2_000_000
@@ -29,12 +31,44 @@ UNSPACED = (
 )
 """Scripts written without spaces, as the inside of a regex class."""
 _UNSPACED = re.compile(f"[{UNSPACED}]")
-_WORD = re.compile(r"[^\W_]+")
-_WORD_OR_CHARACTER = re.compile(rf"[{UNSPACED}\u3099\u309a]|(?:(?![{UNSPACED}])[^\W_])+")
+
+
+def _ranges(codes: Iterable[int]) -> str:
+    """Return characters as the inside of a regex class; ``codes`` in order."""
+    found: list[list[int]] = []
+    for code in codes:
+        if found and found[-1][1] == code - 1:
+            found[-1][1] = code
+        else:
+            found.append([code, code])
+    return "".join(f"{chr(first)}-{chr(last)}" for first, last in found)
+
+
+def _is_invisible(character: str) -> bool:
+    category = unicodedata.category(character)
+    return category[0] == "M" or category == "Cf"
+
+
+_INDIC = (range(0x0900, 0x0E00), range(0x0F00, 0x1000), range(0xA800, 0xA900), range(0xABC0, 0xAC00))
+_VOWELS = frozenset(
+    chr(code)
+    for codes in _INDIC
+    for code in codes
+    if unicodedata.category(chr(code))[0] == "M" and unicodedata.combining(chr(code)) in (0, 9, 129, 130, 132)
+)
+"""Vowel signs, and the sign for none, of scripts with spaces: marks to Unicode, but parts of every word."""
+_LETTER = rf"\w{_ranges(sorted(map(ord, _VOWELS)))}"  # beside the underscore
+_WORD = re.compile(f"[{_LETTER}]+")
+_WORD_OR_CHARACTER = re.compile(rf"[{UNSPACED}\u3099\u309a]|(?:(?![{UNSPACED}])[{_LETTER}])+")
 
 _LETTERS_OF_THEIR_OWN = "\u3099\u309a"  # Japanese sound marks: か is not が
 _SHORT_I = "и\u0306"
-_SAME = (("ı", "i"), ("ʼ", "'"), ("ς", "σ"))  # dotless i, the letter apostrophe, final sigma
+_SAME = (
+    ("ı", "i"),
+    ("ʼ", "'"),
+    ("ς", "σ"),
+    ("\u0640", ""),
+)  # dotless i, the letter apostrophe, final sigma, tatweel
 _FEW = 8
 _DEPENDING = _LETTERS_OF_THEIR_OWN + "\u0306"
 _SHORT = MAX_TEXT // 18  # one sign may become 18: a longer text may be cut while it is folded
@@ -51,6 +85,11 @@ def fold(text: str) -> str:
     return unicodedata.normalize("NFC", text)
 
 
+def letters(word: str) -> str:
+    """Return one word as it was written, folded, without what is no letter or digit; it may be empty."""
+    return "".join(one for one in fold(word) if one.isalnum() or one in _VOWELS)
+
+
 def tokens(text: str) -> list[str]:
     """Return the words of ``text`` in order, folded."""
     return [token.decode() for token in token_bytes(text)]
@@ -64,7 +103,7 @@ def token_bytes(text: str) -> list[bytes]:
         return short.split()
     folded = fold(text)
     pattern = _WORD if _UNSPACED.search(folded) is None else _WORD_OR_CHARACTER
-    return " ".join(pattern.findall(folded)).encode().split()
+    return " ".join(pattern.findall(folded.replace("_", " "))).encode().split()
 
 
 def word_pattern(text: str) -> re.Pattern[str]:
@@ -73,14 +112,33 @@ def word_pattern(text: str) -> re.Pattern[str]:
     Marks and invisible characters belong to the word around them, so that :func:`fold` of each match
     is one word. Replace ``_`` by a space first: it parts words.
     """
-    return _WRITTEN_WORD if _UNSPACED.search(text) is None else _WRITTEN_WORD_OR_CHARACTER
+    if _RARE.search(text) is None:
+        return _WRITTEN_WORD
+    spaced, unspaced = _written()
+    return spaced if _UNSPACED.search(text) is None else unspaced
 
 
-_INSIDE = "\u00ad\u0300-\u036f\u0483-\u0487\u200b-\u200f\u2060\ufeff"
-_WRITTEN_WORD = re.compile(rf"\w[\w{_INSIDE}]*")
-_WRITTEN_WORD_OR_CHARACTER = re.compile(
-    rf"[{UNSPACED}][\u3099\u309a{_INSIDE}]*|(?![{UNSPACED}])\w(?:(?![{UNSPACED}])[\w{_INSIDE}])*"
+_WRITTEN_WORD = re.compile("\\w[\\w\u00ad\u0300-\u036f\u0483-\u0487\u200b-\u200f\u2060\ufeff]*")
+"""For nearly all English and Russian texts, in half the time."""
+_RARE = re.compile(
+    "[\u0488-\u0489\u0590-\u1dff\u202a-\u202e\u2061-\u206f\u20d0-\u20ff\u2ce0-\uabff\uf900-\ufefe\uff00-\U0010ffff]"
 )
+"""What stands in the class of no such word, or in scripts without spaces."""
+_WITH_MARKS = (
+    *((0xAD, 0x3100), (0xA660, 0xAC00), (0xFB1E, 0x13460), (0x16AF0, 0x17000)),
+    *((0x1BC90, 0x1BCB0), (0x1CF00, 0x1E990), (0xE0000, 0xE01F0)),
+)
+"""Where Unicode has marks and invisible characters."""
+
+
+@cache
+def _written() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return what matches words as written, without and with scripts that have no spaces."""
+    places = (range(*ends) for ends in _WITH_MARKS)
+    inside = _ranges(code for codes in places for code in codes if _is_invisible(chr(code)))
+    return re.compile(rf"\w[\w{inside}]*"), re.compile(
+        rf"[{UNSPACED}][{inside}]*|(?![{UNSPACED}])\w(?:(?![{UNSPACED}])[\w{inside}])*"
+    )
 
 
 def _decompose(text: str) -> str:
@@ -105,8 +163,7 @@ def _drop_marks(text: str) -> str:
 
 
 def _is_mark(character: str) -> bool:
-    category = unicodedata.category(character)
-    return (category[0] == "M" or category == "Cf") and character not in _LETTERS_OF_THEIR_OWN
+    return _is_invisible(character) and character not in _LETTERS_OF_THEIR_OWN and character not in _VOWELS
 
 
 # --- the short way: nearly all English and Russian texts, a third of the time
@@ -127,7 +184,7 @@ def _alone(character: str) -> str | None:
 
 
 def _is_word(character: str) -> bool:
-    return character not in "_" and (character.isalnum() or character in _LETTERS_OF_THEIR_OWN)
+    return character.isalnum() or character in _LETTERS_OF_THEIR_OWN or character in _VOWELS
 
 
 def _fold_unencodable(error: UnicodeError) -> tuple[str, int]:

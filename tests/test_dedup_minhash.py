@@ -44,7 +44,7 @@ def test_a_signature_is_what_plain_datasketch_gives(text: str) -> None:
 
 def test_signatures_stay_what_they_are() -> None:
     """They are kept in files: another value here means another SCHEME."""
-    assert minhash.SCHEME == "affine32 seed=1 permutations=128 shingles=3w-crc32 words=1"
+    assert minhash.SCHEME == "affine32 seed=1 permutations=128 shingles=3w-crc32 words=2"
     values = signature("Ёлка упала, и йод пролился на пол").values
     assert values[:4].tolist() == [2172000462, 926645014, 1747349956, 279677943]
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from newsbot.storage.query import MAX_PHRASES, MAX_TERMS, Query, Term, parse
 from newsbot.storage.snippet import WIDTH, snippet
 from newsbot.storage.stems import asked_stems, placed_stems, stem, stems
+from newsbot.words import letters
 
 
 def one(*words: str, field: str = "") -> Term:
@@ -60,7 +61,7 @@ def test_places_are_where_the_words_stand(text: str) -> None:
         assert end <= first < after <= len(text)
         end = after
         assert stems(text[first:after]) == [found]
-        assert found.isalnum()
+        assert letters(found) == found
 
 
 @pytest.mark.parametrize(
@@ -129,7 +130,7 @@ def test_every_text_is_a_bounded_query_of_plain_stems(text: str) -> None:
     for term in query.wanted + query.unwanted:
         assert 0 < len(term.words) <= MAX_TERMS
         assert 0 < len(term.phrases()) <= MAX_PHRASES
-        assert all(found.isalnum() for word in term.words for found in word)
+        assert all(found and letters(found) == found for word in term.words for found in word)
 
 
 def test_a_snippet_shows_where_most_of_the_words_meet() -> None:

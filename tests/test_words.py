@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from newsbot import words
-from newsbot.words import MAX_TEXT, fold, token_bytes, tokens
+from newsbot.words import MAX_TEXT, fold, letters, token_bytes, tokens, word_pattern
 
 LETTERS = st.characters(
     whitelist_categories=("Ll", "Lu", "Nd", "Po", "Zs", "Pd"), max_codepoint=0x52F
@@ -73,6 +73,10 @@ def test_words_are_the_same_in_every_normal_form(text: str) -> None:
         ("ภาษา", ["ภ", "า", "ษ", "า"]),
         ("שָׁלוֹם עולם", ["שלום", "עולם"]),
         ("\u202bمُحَمَّد\u202c", ["محمد"]),
+        ("\u0645\u0640\u0640\u062d\u0645\u062f محمد", ["محمد", "محمد"]),  # lengthened by tatweel
+        ("हिन्दी की, हिन्दी का।", ["हिन्दी", "की", "हिन्दी", "का"]),
+        ("क\u0951_ख जि़ला", ["क", "ख", "जिला"]),  # a stress mark; the dot below is as often left out
+        ("தமிழ் বাংলা ಕನ್ನಡ བོད་ཡིག", ["தமிழ்", "বাংলা", "ಕನ್ನಡ", "བོད", "ཡིག"]),
         ("🙂 ?!", []),
         ("", []),
         ("\ud83d", []),
@@ -89,3 +93,27 @@ def test_words_of_many_scripts(text: str, expected: list[str]) -> None:
 )
 def test_hostile_text_is_bounded(text: str) -> None:
     assert sum(map(len, token_bytes(text))) <= 4 * MAX_TEXT
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "हिन्दी में समाचार",
+        "\u202bمُحَمَّد\u202c رَسُول",
+        "שָׁלוֹם עולם",
+        "за\u0301мок a\u200bb x\ufe0f y",
+        "ข่าว ไม่",
+        "தமிழ் བོད་ཡིག",
+        "か\u3099 が",
+        "\u0645\u0640\u062d\u0645\u062f",
+    ],
+)
+def test_words_as_they_are_written_are_the_same_words(text: str) -> None:
+    """What search finds and marks is what else counts as a word."""
+    assert [letters(found) for found in word_pattern(text).findall(text)] == tokens(text)
+
+
+def test_every_mark_belongs_to_the_word_before() -> None:
+    for mark in map(chr, range(0xAD, 0x110000)):
+        if unicodedata.category(mark) in ("Mn", "Mc", "Me", "Cf") and not words._UNSPACED.match(mark):
+            assert word_pattern(f"a{mark}b").fullmatch(f"a{mark}b"), hex(ord(mark))

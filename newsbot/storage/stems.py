@@ -12,7 +12,7 @@ from functools import lru_cache
 
 import Stemmer
 
-from newsbot.words import MAX_TEXT, fold, word_pattern
+from newsbot.words import MAX_TEXT, letters, word_pattern
 
 _MAX_WORD = 64
 _CYRILLIC = re.compile("[а-я]")
@@ -39,7 +39,7 @@ def placed_stems(text: str) -> Iterator[tuple[str, int, int]]:
 @lru_cache(maxsize=1 << 16)
 def stem(word: str) -> str:
     """Return the stem of one word as written; empty if nothing of it is a letter or digit."""
-    folded = "".join(character for character in fold(word) if character.isalnum())
+    folded = letters(word)
     if folded.isascii():
         return str(_english.stemWord(folded))
     return str(_russian.stemWord(folded)) if _CYRILLIC.search(folded) else folded
@@ -58,7 +58,7 @@ def asked_stems(text: str) -> list[tuple[str, ...]]:
 
 def _asked(word: str) -> tuple[str, ...]:
     first = stem(word)
-    bare = "".join(character for character in fold(word) if character.isalnum())
+    bare = letters(word)
     if bare != first and _CONSONANT_END.search(bare):  # Киев: the other forms have it as their stem
         return (first, bare)
     second = stem(first)
