@@ -8,7 +8,7 @@ The others are in :mod:`newsbot.monthnames`.
 
 from __future__ import annotations
 
-from unicodedata import normalize
+from unicodedata import combining, normalize
 
 from newsbot.monthnames import by_language
 
@@ -79,8 +79,19 @@ def _key(name: str) -> str:
     return normalize("NFC", name.casefold()).replace("i\u0307", "i").rstrip(".")
 
 
+def _plain(name: str) -> str:
+    """A name of :func:`_key` without accents, as capitals and hurried people write it: ΜΑΙΟΥ, fevrier."""
+    if name.isascii() or name > _LAST_ACCENTED:
+        return name
+    return "".join(sign for sign in normalize("NFD", name) if not combining(sign)).replace("ı", "i")
+
+
+_LAST_ACCENTED = "\u06ff"
+"""In later scripts the marks are vowels."""
+
 MONTHS: dict[str, int] = _numbers(_TABLE)
 """Month number by lower-case name."""
+_PLAIN = {_plain(name): number for name, number in reversed(MONTHS.items())} | MONTHS
 
 AMBIGUOUS = {
     "listopada": {"hr": 10, "pl": 11, "cs": 11},
@@ -109,4 +120,4 @@ def _inflected(name: str) -> int | None:
     """The month of a name with a preposition or an ending of its own, or a sign behind it."""
     name = name.rstrip(_ADDED)
     bare = name.removesuffix("י").removesuffix("ren")
-    return MONTHS.get(name) or MONTHS.get(name.removeprefix("ב")) or MONTHS.get(bare)
+    return _PLAIN.get(_plain(name)) or MONTHS.get(name.removeprefix("ב")) or MONTHS.get(bare)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from datetime import UTC, datetime
 
@@ -240,6 +241,30 @@ def test_text_that_only_scripts_carry() -> None:
     article = read(page(body=f'<script>self.push([1,"{state}"])</script>'))
     assert article.text.splitlines() == PROSE
     assert article.extraction["text"] == "embedded"
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        json.dumps({"blocks": [{"type": "paragraph", "text": line} for line in PROSE]}),
+        json.dumps({"body": "\n\n".join(PROSE), "menu": "Home"}),
+        json.dumps(["a", json.dumps({"blocks": [{"text": line} for line in PROSE]})]),
+    ],
+)
+def test_paragraphs_that_only_the_data_of_an_article_carry(state: str) -> None:
+    script = f'<script id=__NEXT_DATA__ type="application/json">{state}</script>'
+    article = read(page('<meta property="og:type" content="article">', script))
+    assert article.text.splitlines() == PROSE
+    assert article.extraction["text"] == "embedded"
+    with pytest.raises(NotAnArticle):
+        read(page(body=script))
+
+
+def test_pieces_of_sentences_in_data_make_no_text() -> None:
+    pieces = [{"text": f"{line} The"} for line in PROSE] + [{"text": line[4:]} for line in PROSE]
+    script = f"<script>let state = {json.dumps(pieces)}</script>"
+    with pytest.raises(NotAnArticle):
+        read(page('<meta property="og:type" content="article">', script))
 
 
 def test_the_tree_is_shared_and_stays_as_it_was() -> None:

@@ -15,8 +15,10 @@ from newsbot.extraction.islands import GAP, without_weak_islands
 from newsbot.extraction.learned import Judged, judge
 from newsbot.extraction.pieces import MAX_PIECES, Box, Piece, cut
 from newsbot.extraction.readable import readable
+from newsbot.extraction.strings import words
 from newsbot.extraction.surroundings import surrounding_clues
-from newsbot.extraction.talk import NAMES, talk
+from newsbot.extraction.talk import NAMES, talks
+from newsbot.extraction.tallies import counts, tally
 from tests.extraction_pages import PROSE, TEXT, page, read, saved
 
 NOTHING = Known(frozenset(), "")
@@ -78,12 +80,23 @@ def test_the_shipped_trees_know_all_their_numbers() -> None:
 
 
 def test_words_of_a_line_tell_what_it_talks_of() -> None:
-    law = dict(zip(NAMES, talk("Все права защищены, перепечатка без гиперссылки запрещена"), strict=True))
-    prose = dict(zip(NAMES, talk("The mayor said on Monday that the bridge will be closed"), strict=True))
-    assert law["law"] == pytest.approx(3 / 7)
-    assert prose["small"] > 0.5
-    assert prose["law"] == 0
-    assert set(talk("—")) == {0.0}
+    lines = [
+        "Все права защищены, перепечатка без гиперссылки запрещена",
+        "The mayor said on Monday that the bridge will be closed",
+        "—",
+    ]
+    law, prose, nothing = talks(lines)
+    assert law[NAMES.index("law")] == pytest.approx(3 / 7)
+    assert prose[NAMES.index("small")] > 0.5
+    assert prose[NAMES.index("law")] == 0
+    assert set(nothing) == {0.0}
+    assert talks(lines, [["law"], words(lines[1]), []])[1:].tolist() == [prose.tolist(), nothing.tolist()]
+
+
+def test_counts_side_by_side_are_added_in_one_go() -> None:
+    many = sum([tally([0, 2])] * 1000) + tally([1])
+    assert counts([many, tally([]), tally({1, 2})], 3).tolist() == [[1000, 1, 1000], [0, 0, 0], [0, 1, 1]]
+    assert counts([], 3).shape == (0, 3)
 
 
 def test_pieces_know_the_text_that_the_data_state() -> None:

@@ -31,6 +31,14 @@ PAGES: dict[str, Callable[[], bytes]] = {
     + b"<div itemscope itemtype=//schema.org/Article><b itemprop=headline>x</b>" + b"<div>" * 230
     + b"<b itemprop='" + b"name " * 450_000 + b"'>x</b>",
     "attributes": lambda: START + b"<p " + b" ".join(b"a%d=1" % n for n in range(1_000_000)) + b">x</p>",
+    "attributes of many": lambda: START
+    + (b"<p " + b" ".join(b"a%d=1" % n for n in range(40)) + b">x</p>") * 15_000,
+    "attributes without value": lambda: START
+    + (b"<p " + b" ".join(b"a%d" % n for n in range(80)) + b">x</p>") * 15_000,
+    "bylines behind a label": lambda: START + (b"<p>By " + b"Jane Doe " * 10 + b"</p>") * 10_000,
+    "long bylines": lambda: START
+    + ("<span class=byline>" + "가=나다 " * 40 + "</span>").encode() * 5000,
+    "captions that may end with a name": lambda: START + (b"<p>" + b"(photo: a" * 20 + b"</p>") * 5000,
     "scripts": lambda: START + b"<script>var a = 1</script>" * 100_000,
     "JSON-LD scripts": lambda: START + (LD + b"{}</script>") * 60_000,
     "JSON-LD of a megabyte": lambda: START
@@ -80,7 +88,17 @@ print(extract(page, "") is not None)
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name", ["attributes", "authors in JSON-LD", "entities of entities", "a table", "breaks", "scripts"]
+    "name",
+    [
+        "attributes",
+        "attributes of many",
+        "attributes without value",
+        "authors in JSON-LD",
+        "entities of entities",
+        "a table",
+        "breaks",
+        "scripts",
+    ],
 )
 def test_a_child_without_memory_reads_a_hostile_page(name: str) -> None:
     """Not the peak that was met but a bound that holds: address space ends 200 MB above what Python took."""

@@ -50,6 +50,48 @@ def test_a_central_european_page_is_read_as_declared() -> None:
     assert decode(polish.encode("iso8859-2"), "iso-8859-2") == polish
 
 
+LEGACY = {
+    "el": ("Η βροχή έκλεισε τον κάτω δρόμο. Κανείς δεν τραυματίστηκε, είπε ο δήμαρχος.", "cp1253 iso8859-7"),
+    "he": ("הגשם סגר את הכביש התחתון. איש לא נפגע, אמר ראש העיר, שהלך לאורך הסכר.", "cp1255 iso8859-8"),
+    "ar": ("أغلق المطر الطريق السفلي. لم يصب أحد بأذى، قال رئيس البلدية صباحا.", "cp1256 iso8859-6"),
+    "th": ("ฝนปิดถนนด้านล่าง ไม่มีใครบาดเจ็บ นายกเทศมนตรีกล่าว ซึ่งเดินไปตามเขื่อน", "cp874"),
+    "tr": ("Yağmur aşağı yolu kapattı. Kimse yaralanmadı, dedi şehrin belediye başkanı.", "cp1254"),
+    "pl": (
+        "Deszcz zamknął dolną drogę. Nikt nie został ranny, powiedział burmistrz łodzi.",
+        "cp1250 iso8859-2",
+    ),
+    "cs": (
+        "Déšť uzavřel dolní silnici. Nikdo nebyl zraněn, řekl starosta, který šel pěšky.",
+        "cp1250 iso8859-2",
+    ),
+    "fr": ("La pluie a fermé la route. Personne n’a été blessé, déclare le maire à l’œuvre.", "cp1252"),
+    "ko": ("비로 아래 도로가 폐쇄되었다. 다친 사람은 없다고 시장이 말했다.", "cp949"),
+    "zh": ("大雨封闭了下面的道路。市长说没有人受伤，他在五点沿着大坝走，看看水有多高。", "gb18030"),
+    "tw": ("大雨封閉了下面的道路。市長說沒有人受傷，他在五點沿著大壩走，看看水有多高。", "big5"),
+    "ja": (JAPANESE, "cp932 euc_jp"),
+    "sr": ("Киша је затворила доњи пут. Нико није повређен, рекао је градоначелник.", "cp1251"),
+}
+
+
+@pytest.mark.parametrize("language", LEGACY)
+@pytest.mark.parametrize("header", [None, "right", "utf-8", "iso-8859-1", "windows-1251"])
+@pytest.mark.parametrize("inside", ["", "right", "utf-8"])
+def test_the_letters_tell_the_encoding_where_declarations_differ(
+    language: str, header: str | None, inside: str
+) -> None:
+    text, encodings = LEGACY[language]
+    for real in encodings.split():
+        meta = f"<meta charset={real if inside == 'right' else inside}>" if inside else ""
+        html = f"<html><head>{meta}</head><body>{f'<p>{text}</p>' * 4}</body></html>"
+        assert decode(html.encode(real), real if header == "right" else header) == html
+
+
+def test_quotation_marks_of_an_english_page_make_it_no_other_language() -> None:
+    english = "<p>It’s the mayor’s house, she said. “We don’t know” – it’s closed.</p>" * 20
+    for declared in (None, "windows-1252", "iso-8859-1", "utf-8"):
+        assert decode(english.encode("cp1252"), declared) == english
+
+
 def test_a_few_broken_bytes_do_not_change_the_encoding() -> None:
     broken = RUSSIAN.encode().replace("трамвай".encode(), "трамва".encode() + b"\xd0", 1)
     assert "первый низкопольный" in decode(broken, "windows-1251")

@@ -67,6 +67,40 @@ def test_forms(text: str, expected: tuple[str, str, float | None]) -> None:
     assert stamp(text) == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "clock", "hours"),
+    [
+        ("3 May 2024 14:05 GMT+2", "14:05", 2),
+        ("Thứ sáu, 3/5/2024, 14:05 (GMT+7)", "14:05", 7),
+        ("3 мая 2024, 14:05 (UTC +5:30)", "14:05", 5.5),
+        ("2024-05-03T14:05:00−04:00", "14:05", -4),
+        ("3 May 2024, 14:05-15:30", "14:05", None),
+        ("03/05/2024, 02:05 μμ", "14:05", None),
+        ("03/05/2024, 12:05 Π.Μ.", "00:05", None),
+        ("الجمعة 3 مايو 2024 02:05 م", "14:05", None),
+        ("الجمعة 3 مايو 2024 02:05 صباحا", "02:05", None),
+        ("2024.05.03. 오후 2:05", "14:05", None),
+        ("2024년 5월 3일 금요일 오전 2시 5분", "02:05", None),
+        ("2024年5月3日 下午2:05", "14:05", None),
+        ("2024年5月3日（金）午後2時5分", "14:05", None),
+        ("2024-05-03 (Fri) 14:05", "14:05", None),
+        ("3 maja 2024 r., godz. 14:05", "14:05", None),
+        ("3 mei 2024 om 14:05", "14:05", None),
+        ("vendredi 3 mai 2024 à 14 h 05", "14:05", None),
+        ("3 Mayıs 2024 Cuma 14:05", "14:05", None),
+        ("2024. május 3. péntek 14:05", "14:05", None),
+        ("14:05, Friday, 3 May 2024", "14:05", None),
+        ("14:05 Пт, 3 мая 2024", "14:05", None),
+        ("/Date(1714745100000)/", "14:05", 0),
+        ("1714745100.25", "14:05", 0),
+    ],
+)
+def test_half_days_offsets_and_days_of_the_week(text: str, clock: str, hours: float | None) -> None:
+    found = stamp(text)
+    assert found is not None
+    assert (found[0][:16], found[2]) == (f"2024-05-03 {clock}", hours)
+
+
 def test_the_region_decides_what_three_four_means() -> None:
     assert stamp("03/04/2024", "en-us") == ("2024-03-04 00:00:00", "day", None)
     assert stamp("03/04/2024", "en-gb") == ("2024-04-03 00:00:00", "day", None)
@@ -84,6 +118,13 @@ def test_one_month_name_of_two_languages() -> None:
     assert (month("listopada", "pl"), month("listopada", "hr")) == (11, 10)
     assert month("Мая") == 5
     assert month("wordy") is None
+    assert [month(name) for name in ("ΜΑΪΟΥ", "Αυγουστου", "KASIM", "fevrier", "pazdziernika")] == [
+        5,
+        8,
+        11,
+        2,
+        10,
+    ]
     assert set(MONTHS.values()) == set(range(1, 13))
 
 
@@ -218,3 +259,12 @@ def test_a_day_at_the_end_of_the_title_and_in_the_number_of_the_article() -> Non
 def test_a_date_that_the_text_tells_of_is_not_that_of_the_article() -> None:
     told = "<p>The bridge, which was closed when the last old mill burnt down, had fallen on 3 May 2011.</p>"
     assert read(page(body=TEXT + told), "https://example.org/rain").published_at is None
+
+
+def test_a_day_that_is_known_tells_which_figure_is_the_month() -> None:
+    body = f"<p class=date>05/03/2024 2:05 PM</p>{TEXT}"
+    known = read(page(body=body), "https://example.org/2024/05/03/rain")
+    assert known.published_at == datetime(2024, 5, 3, 14, 5, tzinfo=UTC)
+    assert read(page(body=body), "https://example.org/rain").published_at == datetime(
+        2024, 3, 5, 14, 5, tzinfo=UTC
+    )

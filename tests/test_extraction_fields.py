@@ -61,6 +61,21 @@ def test_names(written: str, names: list[str]) -> None:
         ("بقلم: أحمد علي", ["أحمد علي"]),
         ("本报记者 张三", ["张三"]),
         ("김철수 기자", ["김철수"]),
+        ("Jane Doe | Senior Political Correspondent", ["Jane Doe"]),
+        ("Jane Doe, John Roe, and Ann Lee", ["Jane Doe", "John Roe", "Ann Lee"]),
+        ("By Jane Doe in London and John Roe in New York", ["Jane Doe", "John Roe"]),
+        ("Posted on May 3, 2024 by Jane Doe", ["Jane Doe"]),
+        ("Jane Doe, M.D.", ["Jane Doe"]),
+        ("Text &amp; Fotos: Karin Vogt", ["Karin Vogt"]),
+        ("Tekst: Kari Nordmann Foto: Ola Nordmann", ["Kari Nordmann"]),
+        ("Текст: Иван Петров. Фото: Анна Сидорова", ["Иван Петров"]),
+        ("Іван Петренко і Марія Сидоренко", ["Іван Петренко", "Марія Сидоренко"]),
+        ("Jana Nováková a Petr Dvořák", ["Jana Nováková", "Petr Dvořák"]),
+        ("Γιάννης Παπάς και Μαρία Ιωάννου", ["Γιάννης Παπάς", "Μαρία Ιωάννου"]),
+        ("(서울=연합뉴스) 김철수 기자", ["김철수"]),
+        ("文：山田太郎", ["山田太郎"]),
+        ("Haber: Ahmet Yılmaz", ["Ahmet Yılmaz"]),
+        ("La Redazione", []),
         ("null null", []),
         ("/author/jane-doe", []),
     ],
@@ -92,6 +107,21 @@ def test_authors_of_json_ld(author: str, names: list[str]) -> None:
     assert read(html).authors == names
 
 
+def test_an_author_that_another_node_names() -> None:
+    graph = (
+        '{"@graph":[{"@type":"NewsArticle","headline":"x","author":{"@type":"Person","@id":"#p","url":"/p"}},'
+        '{"@type":"Person","@id":"#p","name":"Jane Doe"}]}'
+    )
+    assert read(page(json_ld(graph))).authors == ["Jane Doe"]
+
+
+def test_a_teaser_of_another_article_says_nothing_of_this_one() -> None:
+    other = '{"@type":"NewsArticle","headline":"Snow in the hills","url":"%s","author":"A B"}'
+    assert read(page(json_ld(other % "https://www.example.org/snow"))).authors == []
+    longer = other.replace("Snow in the hills", "Rain closes the lower road at noon")
+    assert read(page(json_ld(longer % "https://www.example.org/rain-again"))).authors == ["A B"]
+
+
 def test_sources_of_authors() -> None:
     assert read(page('<meta name="author" content="Jane Doe">')).extraction["authors"] == "meta"
     assert read(page('<meta property="article:author" content="https://fb.com/x">')).authors == []
@@ -107,6 +137,10 @@ def test_sources_of_authors() -> None:
         ("Rain in May | Weather | Daily News", "Rain in May | Weather"),
         ("Rain - and snow - in May", "Rain - and snow - in May"),
         ("Rain in May :: dailynews.com", "Rain in May"),
+        ("The Daily News: Rain in May", "Rain in May"),
+        ("Rain in May｜Daily News", "Rain in May"),
+        ("Rain in May - Daily News, 03.05.2024", "Rain in May"),
+        ("News: Rain in May", "News: Rain in May"),
         ("Black &amp;amp; white", "Black & white"),
         ("Daily News", "Daily News"),
     ],
@@ -187,6 +221,12 @@ def test_a_heading_of_something_else_is_no_headline() -> None:
             "В петък сутринта на линията излезе първият трамвай, който ще се движи от гарата.",
             "bg",
         ),
+        ("Yağmur alt yolu kapattı ve kimse yaralanmadı, dedi belediye başkanı.", "tr"),
+        ("Déšť uzavřel dolní silnici a nikdo nebyl zraněn, řekl starosta.", "cs"),
+        ("Ploaia a închis drumul de jos și nimeni nu a fost rănit, a spus primarul.", "ro"),
+        ("Lietus slēdza apakšējo ceļu, un neviens netika ievainots, sacīja mērs.", "lv"),
+        ("Yağış aşağı yolu bağladı və heç kim xəsarət almadı, dedi mer.", "az"),
+        ("Дождот го затвори долниот пат и никој не е повреден, рече градоначалникот.", "mk"),
         ("Ο δήμαρχος είπε ότι ο δρόμος θα ανοίξει αύριο.", "el"),
         ("市長は道路が明日開通すると述べました。", "ja"),
         ("市长表示道路将于明天开放，居民不必担心。", "zh"),

@@ -34,6 +34,18 @@ def test_a_locked_page_without_a_count_of_words_is_partial_if_short() -> None:
         "Sie wollen weiterlesen? Mit einem Abo geht es weiter.",
         "Полный текст доступен по подписке",
         "Il vous reste 80 % de cet article à lire.",
+        "Jetzt weiterlesen mit Beispiel+",
+        "Suscríbete para seguir leyendo",
+        "Abbonati per continuare a leggere",
+        "Assine para continuar lendo",
+        "Чтобы прочитать статью, оформите подписку",
+        "Dalsza część dostępna dla prenumeratorów",
+        "Dit artikel is exclusief voor abonnees",
+        "Bu içerik abonelere özeldir",
+        "이 기사는 유료회원 전용입니다",
+        "本文仅供订阅者阅读",
+        "Pokračování je pouze pro předplatitele",
+        "You have reached your limit of free articles.",
     ],
 )
 def test_an_offer_behind_a_short_text(offer: str) -> None:
@@ -41,6 +53,34 @@ def test_an_offer_behind_a_short_text(offer: str) -> None:
     assert read(page(body=SHORT + wall)).partial
     assert not read(page(body=TEXT * 6 + wall)).partial
     assert not read(page(body=f"{SHORT}<p>{offer[:9]}</p>")).partial
+
+
+def test_a_part_that_is_not_free_closes_the_whole_where_nothing_is_said_of_that() -> None:
+    part = '"hasPart":{"@type":"WebPageElement","isAccessibleForFree":"False","cssSelector":".wall"}'
+    node = '{"@type":"NewsArticle","headline":"x",%s}'
+    assert read(page(json_ld(node % part), SHORT)).partial
+    assert not read(page(json_ld(node % f'"isAccessibleForFree":true,{part}'), SHORT)).partial
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "Rain in town – LIVE",
+        "【直播】大雨封路",
+        "Lluvia, minuto a minuto: cierra la carretera",
+        "EN DIRECT. Pluie",
+    ],
+)
+def test_live_blogs_by_title(title: str) -> None:
+    stamps = "".join(f"<p><time>10:{n:02}</time> {PROSE[n % 4]} {n}</p>" for n in range(9))
+    assert read(page(body=stamps, title=title)).form == "live"
+    assert read(page(body=TEXT, title=title)).form == "article"
+
+
+def test_live_blogs_by_the_boxes_of_their_times() -> None:
+    stamps = "".join(f"<p><time>10:{n:02}</time> {PROSE[n % 4]} {n}</p>" for n in range(9))
+    assert read(page(body=f"<div class=liveblog>{stamps}</div>")).form == "live"
+    assert read(page(body=f"<div class=liveblog-teaser></div>{stamps}")).form == "article"
 
 
 def test_live_blogs() -> None:
@@ -62,6 +102,16 @@ def test_galleries() -> None:
     assert read(page(body=TEXT + pictures), address).form == "gallery"
     assert read(page(body=TEXT * 20 + pictures), address).form == "article"
     assert read(page(body=TEXT + pictures)).form == "article"
+
+
+def test_a_gallery_by_its_title_and_one_of_captions_alone() -> None:
+    pictures = "".join(
+        f"<figure><img src='/{n}.jpg'><figcaption>{PROSE[n % 4]}</figcaption></figure>" for n in range(6)
+    )
+    assert read(page(body=TEXT + pictures, title="In pictures: rain closes the road")).form == "gallery"
+    shown = read(page(body=pictures), "https://www.example.org/gallery/rain-in-pictures")
+    assert (shown.form, shown.extraction["text"]) == ("gallery", "captions")
+    assert shown.text.splitlines() == PROSE
 
 
 def test_an_agency_in_the_byline() -> None:

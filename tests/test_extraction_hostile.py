@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from datetime import UTC, datetime
 from functools import partial
 
 import pytest
@@ -156,6 +157,22 @@ def test_broken_json_is_repaired_modestly(script: str) -> None:
     documents = load(script)
     first = documents[0][0] if isinstance(documents[0], list) else documents[0]
     assert first["headline"] == "H"
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        '{"@type":"Article","headline":"A "dry" year","author":{"name":"A B"},"datePublished":"2024-05-03"}',
+        '{"@type":"Article","articleBody":"He said "no".","author":["A B"],"datePublished":"2024-05-03"',
+        '{"@type":"NewsArticle", // ours\n"author":"A B","datePublished":"2024-05-03"}',
+        '{"@type":"Article","author":"A B","datePublished":"2024-05-03"}'.replace('"', "&quot;"),
+    ],
+)
+def test_single_values_of_json_that_stays_broken(script: str) -> None:
+    article = read(b'<script type="application/ld+json">' + script.encode() + b"</script>" + START)
+    assert article.authors == ["A B"]
+    assert article.published_at == datetime(2024, 5, 3, tzinfo=UTC)
+    assert article.title == TITLE
 
 
 def test_hopeless_json_gives_nothing() -> None:

@@ -14,7 +14,7 @@ from trafilatura import xpaths
 
 from newsbot.extraction import localsearch
 from newsbot.extraction.blocks import render
-from newsbot.extraction.localsearch import LocalSearch, quicker
+from newsbot.extraction.localsearch import GuardedSearch, JointSearch, LocalSearch, quicker
 from newsbot.extraction.mainpart import main_part
 from newsbot.extraction.strings import word_list
 
@@ -78,6 +78,29 @@ def test_they_find_what_xpath_finds(parts: list[tuple[str, dict[str, str], int]]
         assert found == expected or len(found) == 1, search.path
 
 
+JOINED = [
+    [*xpaths.RAW_TREE_PRUNE_XPATH, *xpaths.REMOVE_COMMENTS_AND_LISTS_XPATH],
+    list(xpaths.OVERALL_DISCARD_XPATH),
+]
+
+
+@pytest.mark.parametrize("searches", JOINED)
+@given(parts=st.lists(elements, max_size=12))
+def test_together_they_find_what_each_finds(
+    searches: list[etree.XPath], parts: list[tuple[str, dict[str, str], int]]
+) -> None:
+    tree = tree_of(parts)
+    quick = [quicker(search) for search in searches]
+    assert all(isinstance(search, LocalSearch | GuardedSearch) for search in quick)
+    assert JointSearch(quick)(tree) == [element for search in quick for element in search(tree)]
+
+
+@pytest.mark.parametrize("searches", [xpaths.BODY_XPATH, xpaths.PRECISION_DISCARD_XPATH])
+def test_searches_that_see_more_or_the_first_only_are_not_joined(searches: list[etree.XPath]) -> None:
+    with pytest.raises(ValueError, match="each element alone"):
+        JointSearch([quicker(search) for search in searches])
+
+
 def test_a_path_that_ends_with_the_first_gives_one_and_others_all() -> None:
     tree = tree_of([("div", {"class": "teaser"}, 1), ("p", {"id": "teaser"}, 1)])
     assert len(LocalSearch(xpaths.TEASER_DISCARD_XPATH[0].path)(tree)) == 2
@@ -113,8 +136,8 @@ def test_the_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     tree = tree_of([("div", {"class": f"a{number}"}, 1) for number in range(35)])
     tree[0][0].set("class", "a" * 1000)
     assert len(search(tree)) == 35
-    assert 0 < len(search._known) <= 10
-    assert all(len(key[0][1]) < 1000 for key in search._known)
+    assert 0 < len(search._memory._known) <= 10
+    assert all(len(key[0][1]) < 1000 for key in search._memory._known)
 
 
 PAGE = """<html><body><nav class="nav"><a href="/">Home</a></nav><div class="article-body"><h2>Part one</h2>

@@ -25,6 +25,10 @@ STORY = "https://www.example.org/news/rain-closes-road"
         (STORY, "https://www.example.org/news/another-story", False),
         (STORY, "https://elsewhere.example/news/rain-closes-road?page=2", False),
         (f"{STORY}?id=7", f"{STORY}?id=8", False),
+        (f"{STORY}.html", f"{STORY}/seite-2.html", True),
+        (f"{STORY}.html", f"{STORY},seite-2.html", True),
+        (STORY, f"{STORY}?paged=2", True),
+        ("https://www.example.org/p/7", "https://www.example.org/p/8", False),
     ],
 )
 def test_continuations(one: str, other: str, expected: bool) -> None:
@@ -74,6 +78,12 @@ def test_the_structure_of_joined_pages_fits_their_text() -> None:
     assert [joined.text.split("\n")[number] for number in joined.structure["heading"]] == ["Part 1", "Part 2"]
 
 
+def test_a_number_in_chinese_makes_a_new_version() -> None:
+    told = "大雨封闭了下面的道路，市长说有{}人受伤，水位仍在上升。"
+    assert is_substantial(("雨", told.format("三")), ("雨", told.format("五")))
+    assert not is_substantial(("雨", told.format("三")), ("雨", told.format("三").replace("，", "、")))
+
+
 def test_no_pages() -> None:
     with pytest.raises(ValueError, match="no pages"):
         join_pages([])
@@ -91,6 +101,23 @@ BODY = " ".join(PROSE)
         ("Rain closes two roads", BODY, True),
         ("Rain closes the road", BODY + " In the evening the road was opened again.", True),
         ("Rain closes the road", " ".join(PROSE[:3]), True),
+        ("Rain closes the road", BODY.replace("nine hundred", "six hundred"), True),
+        (
+            "Rain closes the road",
+            BODY + "\nRead also: Snow closes the upper road for two days and a night",
+            False,
+        ),
+        ("Rain closes the road", BODY + "\nADVERTISEMENT", False),
+        (
+            "Rain closes the road",
+            "Published Friday, 3 May 2024, 14:05, updated at 15:10 by the desk\n" + BODY,
+            False,
+        ),
+        (
+            "Rain closes the road",
+            BODY + "\nUpdate: at 15:10 the river rose over the dam, 3 houses are gone.",
+            True,
+        ),
     ],
 )
 def test_what_is_a_new_version(title: str, text: str, expected: bool) -> None:

@@ -33,6 +33,22 @@ def test_lists_of_articles(path: str, reason: str) -> None:
     assert why(saved("section_front.html"), SITE + path) == reason
 
 
+@pytest.mark.parametrize("leads", [1, 3])
+@pytest.mark.parametrize("count", [6, 8, 20])
+def test_a_section_with_few_headlines_is_known_by_its_name_and_address(leads: int, count: int) -> None:
+    lead = " ".join(PROSE[:leads])
+    boxes = "".join(
+        f"<article><h2><a href=/s/{n}>Story {n} of the long rainy day in town</a></h2><p>{lead}</p></article>"
+        for n in range(count)
+    )
+    assert why(page(body=boxes, title="Politics"), f"{SITE}/news/politics") == "section_front"
+
+
+def test_a_story_with_a_short_headline_and_address_is_no_section() -> None:
+    more = "".join(f"<li><a href=/s/{n}>Story {n} of the long rainy day in town</a></li>" for n in range(9))
+    assert read(page(body=f"{TEXT * 2}<ul>{more}</ul>", title="Long rain"), f"{SITE}/news/rain").text
+
+
 def test_a_list_is_known_by_what_it_shows_also_when_it_calls_itself_an_article() -> None:
     front = saved("section_front.html").replace(b'content="website"', b'content="article"')
     assert why(front, f"{SITE}/sport/") == "section_front"
@@ -54,6 +70,16 @@ def test_a_list_is_known_by_what_it_shows_also_when_it_calls_itself_an_article()
         ("الصفحة غير موجودة", "error_page"),
         ("Η σελίδα δεν βρέθηκε", "error_page"),
         ("Pagina niet gevonden", "error_page"),
+        ("Oops! That page can’t be found.", "error_page"),
+        ("お探しのページは見つかりませんでした", "error_page"),
+        ("This article is no longer available", "error_page"),
+        ("451: Unavailable due to legal reasons", "error_page"),
+        ("Not available in your region", "error_page"),
+        ("Website is under maintenance", "error_page"),
+        ("Welcome to nginx!", "error_page"),
+        ("Index of /news", "error_page"),
+        ("Nothing Found - Example", "error_page"),
+        ("Pardon Our Interruption", "blocked"),
     ],
 )
 def test_errors_with_status_200(title: str, reason: str) -> None:
@@ -195,3 +221,21 @@ def test_an_article_of_which_the_page_holds_the_summary_only_is_partial() -> Non
 def test_a_button_that_is_never_closed_hides_no_article() -> None:
     html = f"<html><body><header><button>Menu<main><h1>Rain closes the road</h1>{TEXT}</main></body></html>"
     assert read(html.encode()).text.count("\n") == 3
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        '<?xml version="1.0"?><rss><channel><item>',
+        '\ufeff<?xml version="1.0" encoding="utf-8"?>\n<!-- made by hand -->\n<feed><entry>',
+        '<?xml version="1.0"?><urlset><url>',
+        '{"items": [',
+        '[{"text": "',
+    ],
+)
+def test_feeds_sitemaps_and_json_are_no_pages(start: str) -> None:
+    assert why(f"{start}{TEXT}".encode()) == "no_page"
+
+
+def test_a_page_as_xml_is_one() -> None:
+    assert read(b'<?xml version="1.0" encoding="utf-8"?>\n' + page()).text.splitlines() == PROSE

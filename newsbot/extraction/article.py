@@ -25,7 +25,7 @@ from newsbot.extraction.selectors import Selected, layout_for
 from newsbot.extraction.sitename import clean_title, site_names
 from newsbot.extraction.text import TEASER, Body, find_body
 from newsbot.extraction.titles import choose_title, title_candidates
-from newsbot.extraction.verdict import refuse_page, refuse_text
+from newsbot.extraction.verdict import is_no_page, refuse_page, refuse_text
 from newsbot.items import Article, Link
 from newsbot.rules.schema import Rule
 
@@ -62,6 +62,8 @@ def read_page(
     short stable reason, for any input.
     """
     now = now or utc(system_clock())
+    if tree is None and is_no_page(html):
+        raise NotAnArticle("no_page")
     page = Page.read(parse_html(html, charset) if tree is None else tree, url)
     day = published.probable_day(page, hint, now) if rule is not None else None
     selected = Selected(page.tree, layout_for(rule, day, now))

@@ -8,6 +8,7 @@ a new window. Such words would stand in the middle of sentences.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from lxml.html import HtmlElement
 
@@ -32,9 +33,9 @@ _OPENS = re.compile(
 )
 
 
-def without_asides(tree: HtmlElement) -> None:
-    """Empty the elements of ``tree`` that hold nothing but such a sign; what follows them stays."""
-    for element in tree.iter("a", "span", "sup"):
+def without_asides(elements: Iterable[HtmlElement]) -> None:
+    """Empty those of the elements (links, spans, raised signs) that hold nothing but such a sign."""
+    for element in elements:
         text = element.text
         if text and len(text) <= MAX_ASIDE and not len(element) and _is_aside(element, text):
             element.text = None

@@ -18,6 +18,8 @@ from newsbot.extraction.sitename import site_names
 from newsbot.extraction.strings import key
 
 MAX_LOOKED_AT = 10_000
+MAX_LABELLED = 300
+"""Lines with a label that are read for names."""
 VISIBLE_TRUST = 0.5
 _SITE_TRUST = 0.3
 
@@ -151,9 +153,8 @@ def _bylines(page: Page) -> list[str]:
 def _labelled_names(page: Page) -> list[str]:
     """Names behind a label in a line of their own: "Von: Jane Doe", "责编：牛镛"."""
     lines = page.tree.iter("p", "li", "div", "span", "small", "td", "em", "i")
-    for element in islice(lines, MAX_LOOKED_AT):
-        if not _LABEL.match(_start(element)):
-            continue
+    labelled = (element for element in islice(lines, MAX_LOOKED_AT) if _LABEL.match(_start(element)))
+    for element in islice(labelled, MAX_LABELLED):
         text = text_of(element, 200).strip("()[] ")
         label = _LABEL.match(text)
         if label is None or len(text) > 100 or _is_aside(element, page):

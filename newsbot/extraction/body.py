@@ -31,7 +31,7 @@ MAX_ELEMENTS = 12_000
 """Larger pages are read by density alone: the time of others grows faster than the page."""
 MAX_VOTE_ELEMENTS = 6_000
 MAX_VOTE_LETTERS = 500_000
-"""Larger pages get no vote."""
+"""Larger pages get no vote, and trafilatura reads them once."""
 
 SAME = 0.9
 """What two texts have in common (Dice's coefficient over pairs of words) if no second look is needed."""
@@ -139,6 +139,8 @@ def _first(lean: HtmlElement, quick: list[Block]) -> tuple[list[Block], str]:
     dense = densest(lean)
     if quick and _length(dense) <= _DOUBT * _length(quick):
         return quick, "trafilatura"
+    if _number(_LETTERS, lean) > MAX_VOTE_LETTERS:
+        return dense, "density"
     blocks = _trafilatura(lean)
     if not blocks:
         return (dense, "density") if dense else ([], "none")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 
-from newsbot.extraction.strings import key, word_set, words
+from newsbot.extraction.dates import has_digit
+from newsbot.extraction.strings import key, size, word_set, words
+from newsbot.extraction.tidy import is_foreign
 
 LEAST_WORDS = 8
 """Words that come or go before an edit of a text is substantial …"""
@@ -20,25 +23,63 @@ _NEGATIONS = word_set(
 )
 
 
+_NUMBER_WORDS = word_set(
+    "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen twenty",
+    "thirty forty fifty sixty hundred thousand million billion zwei drei vier fünf sechs sieben acht neun",
+    "zehn zwölf zwanzig hundert tausend millionen milliarden deux trois quatre cinq huit neuf dix onze douze",
+    "vingt mille millions milliards dos tres cuatro cinco seis siete ocho nueve diez cien millones dois três",
+    "quatro sete oito nove dez milhões tre quattro cinque sette otto dieci cento mila milioni два две три",
+    "четыре пять шесть семь восемь девять десять двадцать сто двести тысяч тысячи миллион миллиона миллионов",
+    "два дві чотири шість сім вісім десять тисяч мільйон мільйонів dwa dwie trzy cztery pięć sześć siedem",
+    "osiem dziewięć dziesięć tysięcy milionów 一 二 三 四 五 六 七 八 九 十 百 千 万 萬 亿 億 两 兩",
+)
+"""Numbers in words; not those for one, which are articles too."""
+_TOLD = re.compile(
+    r"^\W{0,3}(?:(?:last |first )?(?:published|updated|posted|modified)\b|опубликован|обновлен|оновлен|"
+    r"опубліков|veröffentlicht|aktualisiert|publié|mis à jour|publicad|actualizad|atualizad|pubblicat|"
+    r"aggiornat|opublikowan|aktualizacja|bijgewerkt|gepubliceerd|oppdatert|publisert|uppdaterad|publicerad|güncelle|"
+    r"更新|입력|수정)",
+    re.IGNORECASE,
+)
+"""How a line begins that tells when the text was published and changed."""
+_MOST_TOLD = 200
+_TURNING = _NEGATIONS | _NUMBER_WORDS
+
+
 def is_substantial(old: tuple[str, str], new: tuple[str, str]) -> bool:
     """Return whether ``new`` differs from ``old`` in substance; both are title and text.
 
     Punctuation, case, white space and the order of paragraphs are no substance; another number or name in
     the headline is, and so is another number or a negation in a sentence, be it the only word that changed.
+    Pointers to other articles, labels, and lines that tell when the text was changed are none of it.
     """
     if key(old[0]) != key(new[0]):
         return True
-    before, after = Counter(words(old[1])), Counter(words(new[1]))
-    if any(word in _NEGATIONS for word in (before - after) + (after - before)):
+    old_lines, new_lines = _lines(old[1]), _lines(new[1])
+    before, after = _count(old_lines), _count(new_lines)
+    if any(word in _TURNING for word in (before - after) + (after - before)):
         return True
-    if _numbers(old[1]) != _numbers(new[1]):
+    if _numbers(old_lines) != _numbers(new_lines):
         return True
     changed = max((before - after).total(), (after - before).total())
     length = max(before.total(), after.total())
     return changed > 2 and changed >= min(LEAST_WORDS, max(1.0, LEAST_SHARE * length))
 
 
-def _numbers(text: str) -> Counter[str]:
+def _lines(text: str) -> list[str]:
+    """The lines of the story: without pointers elsewhere, labels of adverts, the times of its edits."""
+    return [line for line in text.splitlines() if not is_foreign(line) and not _tells_times(line)]
+
+
+def _tells_times(line: str) -> bool:
+    return len(line) <= _MOST_TOLD and bool(_TOLD.match(line)) and has_digit(line) is not None
+
+
+def _count(lines: list[str]) -> Counter[str]:
+    return Counter(word for line in lines for word in words(line))
+
+
+def _numbers(lines: list[str]) -> Counter[str]:
     """The words with a figure in them, of the lines that are prose."""
-    lines = (line for line in text.splitlines() if len(line) >= _PROSE)
-    return Counter(word for line in lines for word in words(line) if any(sign.isdigit() for sign in word))
+    found = (word for line in lines if size(line) >= _PROSE for word in words(line))
+    return Counter(word for word in found if any(sign.isdigit() for sign in word))

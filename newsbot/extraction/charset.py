@@ -1,7 +1,7 @@
 """From the bytes of a page to text, when the declared encoding may be wrong.
 
 The order: byte order mark; UTF-8 if the bytes are valid UTF-8 (text in another encoding hardly ever
-is); what the server and the page declare, unless the letters say otherwise; a guess.
+is); what the server or the page declares, unless the letters say otherwise (:mod:`alphabets`).
 Names of encodings are read as browsers do (WHATWG Encoding Standard, "latin1" means windows-1252).
 """
 
@@ -10,8 +10,9 @@ from __future__ import annotations
 import codecs
 import re
 
-from charset_normalizer import from_bytes
 from w3lib.encoding import resolve_encoding
+
+from newsbot.extraction.alphabets import cyrillic, east_asian, latin, of_script
 
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -29,17 +30,36 @@ _ALIASES = {
     "unicode": "utf-8", "x-sjis": "cp932", "windows-31j": "cp932", "ks_c_5601-1987": "cp949",
     "x-gbk": "gb18030",
 }  # fmt: skip
-_MULTIBYTE = frozenset(
-    {"cp932", "shift_jis", "euc_jp", "cp949", "euc_kr", "gb18030", "gbk", "gb2312", "big5", "big5hkscs"}
-)
+_MULTIBYTE = {
+    "cp949": "ko", "euc_jp": "ja", "cp932": "ja", "gb18030": "zh", "big5": "zh", "euc_kr": "ko", "gbk": "zh",
+    "shift_jis": "ja", "gb2312": "zh", "big5hkscs": "zh", "johab": "ko",
+}  # fmt: skip
+"""Encodings of East Asia and the language that is written in them; the first five are tried unasked."""
+_UNASKED = 5
 _ESCAPED = frozenset({"iso2022_jp"})
+_JAPANESE = re.compile(rb"\x1b\$[@B][!-~]{2}")
+"""Escapes of ISO-2022-JP, which looks like ASCII."""
 _CYRILLIC = ("cp1251", "koi8-r", "koi8-u", "cp866", "iso8859-5", "mac-cyrillic")
+_SCRIPTS = {
+    "iso8859-7": "greek", "cp1253": "greek", "cp1255": "hebrew", "iso8859-8": "hebrew",
+    "cp1256": "arabic", "iso8859-6": "arabic", "cp874": "thai", "tis_620": "thai", "tis-620": "thai",
+    "iso8859-11": "thai",
+}  # fmt: skip
+"""Encodings with one script besides Latin, but for Cyrillic."""
+_LATIN = ("cp1252", "cp1250", "iso8859-2", "cp1254", "cp1257", "iso8859-15")
+_SURE = 0.5
+_LIKELY = 0.5
+_BETTER = 0.1
+"""What is declared is left only for a reading that is so much better."""
+_USUAL = 0.005
+_TAG = re.compile(rb"<[^<>]{1,3000}>")
 _SAMPLE = 200_000
 _HEAD = 4096
+_LETTERS = 8000
+"""Bytes that letters are counted in."""
+_HIGH = bytes(range(128, 256))
+_PAIR = re.compile(rb"[\x80-\xff](?=[\x80-\xff])")
 _RUN = re.compile(rb"[A-Za-z]?[\x80-\xff][\x80-\xff\x20A-Za-z,.]{0,400}")
-_COMMON = dict(zip("оеаинтсрвлкмдпуяызьбгчйхжюшціїєґщэфъё", range(40, 3, -1), strict=False))
-_UPPER = re.compile("[а-яёіїєґ][А-ЯЁІЇЄҐ]")
-_MIXED = re.compile("[A-Za-z][а-яёА-ЯЁіїєґўђјљњћџ]|[а-яёА-ЯЁіїєґўђјљњћџ][A-Za-z]")
 
 
 def decode(page: bytes, declared: str | None = None) -> str:
@@ -53,9 +73,10 @@ def decode(page: bytes, declared: str | None = None) -> str:
     for name in names:
         if name in _ESCAPED and b"\x1b" in page:
             return page.decode(name, "replace")
-    if _is_utf8(page):
-        return page.decode("utf-8", "replace")
-    return page.decode(_eight_bit(page, names), "replace")
+    if _JAPANESE.search(page[:_SAMPLE]) and page[:_SAMPLE].isascii():
+        return page.decode("iso2022_jp", "replace")
+    text = _as_utf8(page)
+    return text if text is not None else page.decode(_eight_bit(page, names), "replace")
 
 
 def _without_bom(page: bytes) -> str | None:
@@ -95,58 +116,61 @@ def _is_text_codec(name: str) -> bool:
     )
 
 
-def _is_utf8(page: bytes) -> bool:
-    """True for valid UTF-8, and for UTF-8 with a few broken places or a cut end."""
+def _as_utf8(page: bytes) -> str | None:
+    """Valid UTF-8, and UTF-8 with a few broken places or a cut end, as text; None for all else."""
     try:
-        page.decode("utf-8")
+        return page.decode("utf-8")
     except UnicodeDecodeError:
         sample = page[:_SAMPLE]
         broken = sample.decode("utf-8", "replace").count("\ufffd")
-        high = len(sample) - len(sample.translate(None, bytes(range(128, 256))))
-        return broken * 20 < high
-    return True
+        high = len(sample) - len(sample.translate(None, _HIGH))
+        return page.decode("utf-8", "replace") if broken * 20 < high else None
 
 
 def _eight_bit(page: bytes, names: list[str]) -> str:
     """The encoding of a page that is no UTF-8."""
     declared = [name for name in names if not name.startswith(("utf", "ascii"))]
-    sample = b" ".join(_RUN.findall(page[:_SAMPLE]))[:20_000]
-    for name in declared:
-        if name in _MULTIBYTE and _decodes(sample, name):
-            return name
-    scores = {name: _russian(sample.decode(name, "replace")) for name in _CYRILLIC}
-    best = max(scores, key=lambda name: scores[name])
-    if scores[best] > 0.5:  # Cyrillic for certain: the letters choose, the declaration breaks ties
-        near = [name for name in declared if scores.get(name, 0.0) >= scores[best] * 0.97]
-        return near[0] if near else best
-    high = len(sample) - len(sample.translate(None, bytes(range(128, 256))))
-    for name in declared:
-        if name not in _CYRILLIC or len(_MIXED.findall(sample.decode(name, "replace"))) * 2 < high:
-            return name
-    if declared:  # Cyrillic is declared, but its letters would stand inside Latin words
-        return "cp1252"
-    found = from_bytes(sample[:4000], steps=3, enable_fallback=False).best()
-    return found.encoding if found is not None else "cp1252"
+    sample = b" ".join(_RUN.findall(page[:_SAMPLE]))[:_LETTERS]
+    found = _east_asian(page, declared) or _by_script(sample, declared) if _has_runs(sample) else None
+    return found or _of_latin(sample, declared)
 
 
-def _decodes(sample: bytes, name: str) -> bool:
-    text = sample.decode(name, "replace")
-    return text.count("\ufffd") * 50 <= len(text)
+def _has_runs(sample: bytes) -> bool:
+    """False for a text in Latin letters, where those beyond ASCII stand alone."""
+    return len(_PAIR.findall(sample)) * 5 > len(sample) - len(sample.translate(None, _HIGH))
 
 
-def _russian(text: str) -> float:
-    """How much the letters beyond ASCII look like Russian or Ukrainian prose: 0 to about 1.
+def _by_script(sample: bytes, declared: list[str]) -> str | None:
+    """The encoding by which the letters are a text in another script than Latin; None if there is none.
 
-    Common small letters count in full, rare ones less. The wrong Cyrillic encoding shows by capitals
-    inside words (KOI8-R and windows-1251 have the cases the other way round) and by signs that are no
-    letters; a western one by single letters inside Latin words.
+    The letters choose, what is declared breaks ties.
     """
-    high = [sign for sign in text if sign > "\x7f"]
-    if not high:
-        return 0.0
-    weight = sum(
-        1.0 if _COMMON.get(sign, 0) > 14 else 0.6 if sign.isalpha() and "Ѐ" <= sign <= "ӿ" else 0.0
-        for sign in high
-    )
-    faults = len(_UPPER.findall(text)) * 2 + len(_MIXED.findall(text)) * 2
-    return max(0.0, (weight - faults) / len(high))
+    scores = {name: cyrillic(sample.decode(name, "replace")) for name in _CYRILLIC}
+    scores |= {name: of_script(sample.decode(name, "replace"), script) for name, script in _SCRIPTS.items()}
+    best = max(scores, key=lambda name: scores[name])
+    if scores[best] <= _SURE:
+        return None
+    near = [name for name in declared if scores.get(name, 0.0) >= scores[best] * 0.97]
+    return near[0] if near else best
+
+
+def _east_asian(page: bytes, declared: list[str]) -> str | None:
+    """The encoding by which the page is Japanese, Korean or Chinese, or is said to be; None if it is not."""
+    lines = _TAG.sub(b"\n", page[:_SAMPLE]).splitlines()
+    sample = b"\n".join(line for line in lines if not line.isascii())[:_LETTERS]
+    stated = [name for name in declared if name in _MULTIBYTE]
+    texts = {name: sample.decode(name, "replace") for name in (*stated, *list(_MULTIBYTE)[:_UNASKED])}
+    scores = {name: east_asian(text, _MULTIBYTE[name]) for name, text in texts.items()}
+    best = max(scores, key=lambda name: scores[name])
+    if scores[best] >= _LIKELY:
+        return best
+    return next((name for name in stated if texts[name].count("\ufffd") * 50 <= len(texts[name])), None)
+
+
+def _of_latin(sample: bytes, declared: list[str]) -> str:
+    """The encoding by which most letters are those of one language in Latin letters."""
+    stated = [name for name in declared if name not in _CYRILLIC and name not in _SCRIPTS]
+    names = dict.fromkeys((*stated, *_LATIN))
+    scores = {name: latin(sample.decode(name, "replace")) + _BETTER * (name in stated) for name in names}
+    scores["cp1252"] += _USUAL
+    return max(scores, key=lambda name: scores[name])

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from newsbot.extraction.pieces import REGIONS, Box, Piece
 from newsbot.extraction.strings import key, size, word_list, words
-from newsbot.extraction.talk import NAMES, talk
+from newsbot.extraction.talk import NAMES, talks
+from newsbot.extraction.tallies import counts, tally
 from newsbot.extraction.tidy import foreign_kind
 
 Numbers = NDArray[np.float32]
@@ -149,8 +150,8 @@ def own_clues(pieces: list[Piece], known: Known, said: list[list[str]]) -> Colum
     columns["after_break"] = _numbers([piece.after_break for piece in pieces])
     columns["colon"] = _numbers([text.endswith(":") for text in texts])
     columns["cut"] = _numbers([text.endswith(("...", "…")) for text in texts])
-    talks = np.array([talk(text, found) for text, found in zip(texts, said, strict=True)], np.float32)
-    columns |= {f"talk_{name}": talks[:, place] for place, name in enumerate(NAMES)}
+    shares = talks(texts, said)
+    columns |= {f"talk_{name}": shares[:, place] for place, name in enumerate(NAMES)}
     return columns | _said_elsewhere(pieces, known, said)
 
 
@@ -186,40 +187,43 @@ def box_clues(pieces: list[Piece]) -> Columns:
     }
     for region in REGIONS:
         columns[f"in_{region}"] = _numbers([region in box.regions for box in boxes])
-    sums: dict[Box, Numbers] = {}
-    near = np.array([np.maximum(_told(box.words), _told(box.above(1).words) / 2) for box in boxes])
-    around = np.array([_told_around(box, sums) for box in boxes])
+    own = _counted([_told(box.words) for box in boxes])
+    above = _counted([_told(box.above(1).words) for box in boxes])
+    near = np.maximum(own, above / 2)
+    sums: dict[Box, int] = {}
+    around = _counted([_told_around(box, sums) for box in boxes])
     for index, (name, _) in enumerate(_PATTERNS):
         columns[f"near_{name}"] = near[:, index]
         columns[f"around_{name}"] = around[:, index]
     return columns
 
 
+def _counted(tallies: list[int]) -> Numbers:
+    return counts(tallies, len(_PATTERNS)).astype(np.float32)
+
+
 @lru_cache(maxsize=8192)
-def _told(names: tuple[str, ...]) -> Numbers:
-    """Which subjects the words of a box name: 1 or 0 for each."""
-    named = 0
-    for word in names:
-        named |= _subjects(word)
-    return _numbers([named >> place & 1 for place in range(len(_PATTERNS))])
+def _told(names: tuple[str, ...]) -> int:
+    """A tally of the subjects that the words of a box name, each once."""
+    return tally({subject for word in names for subject in _subjects(word)})
 
 
 @lru_cache(maxsize=16384)
-def _subjects(word: str) -> int:
-    """A bit for each subject that a word names: a new site brings new names, made of words that are known."""
-    return sum((pattern.search(word) is not None) << place for place, (_, pattern) in enumerate(_PATTERNS))
+def _subjects(word: str) -> tuple[int, ...]:
+    """The subjects that a word names: a new site brings new names, made of words that are known."""
+    return tuple([place for place, (_, pattern) in enumerate(_PATTERNS) if pattern.search(word)])
 
 
-def _told_around(box: Box, sums: dict[Box, Numbers]) -> Numbers:
-    """How many of the box and those around it name each subject."""
+def _told_around(box: Box, sums: dict[Box, int]) -> int:
+    """A tally of the subjects that the box and those around it name; ``sums`` remembers them."""
     chain: list[Box] = []
     above: Box | None = box
     while above is not None and above not in sums:
         chain.append(above)
         above = above.parent
-    total = sums[above] if above is not None else np.zeros(len(_PATTERNS), np.float32)
+    total = sums[above] if above is not None else 0
     for inner in reversed(chain):
-        total = total + _told(inner.words)
+        total += _told(inner.words)
         sums[inner] = total
     return total
 

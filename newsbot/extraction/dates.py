@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from itertools import islice
 
 from newsbot.extraction.calendars import BUDDHIST, persian_dates, western
-from newsbot.extraction.dateforms import BEFORE, COMPACT, FORMS, JAVASCRIPT, SECONDS
+from newsbot.extraction.dateforms import AFTERNOON, BEFORE, COMPACT, FORMS, JAVASCRIPT, SECONDS, SPLIT_SECOND
 from newsbot.items import Precision
 from newsbot.months import month
 from newsbot.zonenames import hours_ahead
@@ -120,7 +120,8 @@ def _iso(text: str) -> Written | None:
 
 def _compact(text: str) -> Written | None:
     """``20240503``, ``20240503T140500Z``, POSIX seconds and milliseconds."""
-    whole = text.removesuffix(".0")  # a number that was written as a fraction
+    whole = text.removeprefix("/Date(").removesuffix(")/")  # as ASP.NET writes it
+    whole = SPLIT_SECOND.sub("", whole)
     if whole.isdecimal() and len(whole) in (10, 13):
         moment = datetime.fromtimestamp(int(whole) / (1000 if len(whole) == 13 else 1), UTC)
         return Written(moment.replace(tzinfo=None), "second", UTC)
@@ -187,9 +188,9 @@ def _day(part: dict[str, str | None], language: str | None) -> datetime | None:
 
 def _with_clock(day: datetime, part: dict[str, str | None], language: str | None) -> Written:
     hour = int(part.get("hour") or part.get("hour12") or 0)
-    half = part.get("half") or part.get("half12")
+    half = part.get("half") or part.get("half12") or part.get("half_before")
     if half and hour <= 12:
-        hour = hour % 12 + (12 if half[0] in "pP" else 0)
+        hour = hour % 12 + (12 if half.lower().startswith(AFTERNOON) else 0)
     local = day + timedelta(
         hours=hour, minutes=int(part.get("minute") or 0), seconds=int(part.get("second") or 0)
     )
@@ -205,9 +206,10 @@ def _zone(name: str | None, offset: str | None, local: datetime, language: str |
 
 
 def _offset(text: str) -> tzinfo:
-    """Read ``+03:00``, ``+0300``, ``+03`` or ``Z``. Raises ValueError for more than a day."""
+    """Read ``+03:00``, ``+0300``, ``+03``, ``+3`` or ``Z``. Raises ValueError for more than a day."""
     if text in "zZ":
         return UTC
     digits = text[1:].replace(":", "")
-    span = timedelta(hours=int(digits[:2]), minutes=int(digits[2:] or 0))
-    return timezone(-span if text[0] == "-" else span)
+    hours = len(digits) % 2 or 2
+    span = timedelta(hours=int(digits[:hours]), minutes=int(digits[hours:] or 0))
+    return timezone(span if text[0] == "+" else -span)

@@ -10,12 +10,19 @@ from lxml import etree
 from lxml.html import HtmlElement, fragment_fromstring
 
 from newsbot.extraction.blocks import Block, render
-from newsbot.extraction.strings import looks_like_code, size
+from newsbot.extraction.strings import looks_like_code, size, squash
 
 MAX_SCRIPT = 1_000_000
+MAX_DEPTH = 2
+"""Strings within strings that are opened."""
 LEAST = 200
 
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*+"', re.DOTALL)
+_ENDS = re.compile(r"[.!?…。！？»”\"')]\s*$")
+_LEAST_SENTENCE = 60
+_LEAST_SENTENCES = 3
+_RESTS = 10
+"""Of so many lines one may begin within a sentence."""
 _PARAGRAPHS = re.compile(r"<(?:p|br|div)\b", re.IGNORECASE)
 
 
@@ -32,6 +39,55 @@ def embedded_blocks(tree: HtmlElement) -> list[Block]:
     return best
 
 
+def sentence_blocks(tree: HtmlElement) -> list[Block]:
+    """Return the paragraphs that stand as strings of their own in the data of one script, in its order.
+
+    Menus and messages of the page stand there too: ask only for a page that is known to be an article.
+    """
+    best: list[Block] = []
+    for script in tree.iter("script"):
+        if "ld+json" in (script.get("type") or ""):
+            continue
+        lines = dict.fromkeys(_sentences(script.text or "", depth=0))
+        if len(lines) < _LEAST_SENTENCES or sum(map(_is_rest, lines)) * _RESTS > len(lines):
+            continue
+        if sum(map(len, lines)) > sum(len(block.text) for block in best):
+            best = [Block("paragraph", line) for line in lines]
+    return best
+
+
+def _sentences(text: str, *, depth: int) -> Iterator[str]:
+    """Yield the lines of string literals that read like paragraphs."""
+    text = text[:MAX_SCRIPT]
+    at = text.find('"')
+    while at >= 0:
+        match = _STRING.match(text, at)
+        if match is None:
+            return
+        if match.end() - at > _LEAST_SENTENCE:
+            value = _decoded(match[0])
+            if depth < MAX_DEPTH and '"' in value and ("{" in value or "[" in value):
+                yield from _sentences(value, depth=depth + 1)
+            else:
+                yield from filter(_is_paragraph, map(squash, value.splitlines()))
+        at = text.find('"', match.end())
+
+
+def _is_rest(line: str) -> bool:
+    """True for the rest of a sentence: links and names in it are strings of their own, and would be lost."""
+    return line[0].islower() or line[0] in ",.;:!?)–—-"
+
+
+def _is_paragraph(line: str) -> bool:
+    return (
+        size(line) >= _LEAST_SENTENCE
+        and _ENDS.search(line) is not None
+        and "<" not in line
+        and "://" not in line[:20]
+        and not looks_like_code(line)
+    )
+
+
 def _strings(text: str, *, depth: int) -> Iterator[str]:
     """Yield string literals with paragraphs in them, also those inside of string literals."""
     text = text[:MAX_SCRIPT]
@@ -44,7 +100,7 @@ def _strings(text: str, *, depth: int) -> Iterator[str]:
             value = _decoded(match[0])
             if _PARAGRAPHS.search(value):
                 yield value
-            elif depth < 2 and '"' in value:
+            elif depth < MAX_DEPTH and '"' in value:
                 yield from _strings(value, depth=depth + 1)
         at = text.find('"', match.end())
 

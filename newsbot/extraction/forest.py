@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 
 from newsbot.extraction.clues import Columns
 
+_SIFTED = (5, 8)
+"""Steps before which the rows that have reached their leaves are left aside: seven in ten, nearly all."""
+
 
 @dataclass(frozen=True)
 class Forest:
@@ -33,15 +36,20 @@ class Forest:
 
     def scores(self, columns: Columns) -> NDArray[np.float32]:
         """Return the log odds of each row."""
-        values = np.stack([columns[name] for name in self.names])
-        count = values.shape[1]
-        values = values.ravel()
+        values = np.concatenate([columns[name] for name in self.names])
+        count = len(values) // len(self.names)
         node = np.repeat(self.roots, count)
         place = np.tile(np.arange(count, dtype=np.int32), len(self.roots))
-        for _ in range(self.depth):  # flat and with take: half the time of indexing in two dimensions
+        leaves, going = node, np.arange(len(node))
+        for step in range(self.depth):  # flat and with take: half the time of indexing in two dimensions
+            if step in _SIFTED:
+                leaves[going] = node
+                inner = np.flatnonzero(self.children.take(2 * node) != node)
+                going, node, place = going.take(inner), node.take(inner), place.take(inner)
             low = values.take(self.feature.take(node) * count + place) <= self.threshold.take(node)
             node = self.children.take(2 * node + low)
-        total: NDArray[np.float32] = self.base + self.value.take(node).reshape(-1, count).sum(axis=0)
+        leaves[going] = node
+        total: NDArray[np.float32] = self.base + self.value.take(leaves).reshape(-1, count).sum(axis=0)
         return total
 
 

@@ -13,13 +13,23 @@ from newsbot.extraction.strings import size, words
 from newsbot.items import Form
 
 _LIVE_PATH = re.compile(
-    r"/(?:live|liveblog|live-blog|liveticker|live-updates?|en-direct|direct|directo|en-vivo|diretta|onlajn|"
-    r"onlain|online)(?:[/._-]|$)|[-_/](?:liveblog|liveticker|live-updates)\b",
+    r"/(?:live|liveblog|live-blog|liveticker|live-updates?|en-direct|direct|directo|en-vivo|ao-vivo|diretta|"
+    r"na-zywo|onlajn|onlain|online)(?:[/._-]|$)|[-_/](?:liveblog|liveticker|live-updates|minuto-a-minuto)\b",
     re.IGNORECASE,
 )
 _LIVE_TITLE = re.compile(
-    r"^\W{0,3}(?:live|liveblog|liveticker|en direct|direct|en directo|en vivo|diretta|онлайн|текстовая "
-    r"трансляция)\s{0,2}[:|–—-]|\blive(?:blog|ticker| updates)\b|\bLIVE:",
+    r"^\W{0,3}(?:live|liveblog|liveticker|en direct|direct|en directo|en vivo|ao vivo|diretta|na żywo|canlı|"
+    r"onlajn|онлайн|наживо|текстовая трансляция|直播|速報中|실시간)(?:\s{0,2}[:|–—.】\]-]|$)|"
+    r"\blive(?:blog|ticker| updates)\b|\bLIVE:|\s[–—|-]\s(?-i:LIVE|Live)$|"
+    r"\bminuto a minuto\b|\bminute par minute\b",
+    re.IGNORECASE,
+)
+_LIVE_NAME = re.compile(r"live-?_?(?:blog|ticker|feed|updates|entry|post)", re.IGNORECASE)
+_GALLERY_TITLE = re.compile(
+    r"^\W{0,3}(?:in (?:pictures|photos|images)|(?:photo )?gallery|photos|fotos|bildergalerie|fotostrecke|"
+    r"en images|en imágenes|fotogaler\w{1,3}|фоторепортаж|фотогалерея|diaporama)\s{0,2}[:|–—.-]|"
+    r"[(\[|:–—-]\s{0,2}(?:(?:in )?(?:pictures|photos)|photo gallery|galerie photos?|"
+    r"фото(?:репортаж)?|fotos|foto)\W{0,2}$",
     re.IGNORECASE,
 )
 _GALLERY_PATH = re.compile(
@@ -34,6 +44,7 @@ _STAMPS = 8
 _GALLERY_PICTURES = 5
 _MOST_PICTURES = 500
 _BOXES_ABOVE = 10
+_MOST_TIMES = 60
 _GALLERY_TEXT = 3000
 """A longer text is a story with pictures."""
 
@@ -48,7 +59,16 @@ _OFFER = re.compile(
     r"(?:полн(?:ый|ая|ую)|дальше|продолжение)\b.{0,60}\bподпис|"
     r"доступ(?:ен|на|но)? (?:только )?(?:для |по )подпис|"
     r"тільки для передплатник|dostęp(?:ny)? (?:tylko )?dla prenumerator|czytaj dalej.{0,40}subskr|"
-    r"les videre med|for abonnenter|vain tilaajille|この記事は(?:有料|会員)",
+    r"les videre med|for abonnenter|vain tilaajille|この記事は(?:有料|会員)|有料会員限定|"
+    r"(?:limit of|out of) free articles|(?:unlock|access) this (?:article|story)|start your (?:free )?trial|"
+    r"(?:weiterlesen|artikel|lesen) mit \w{2,20}\+?|weiterzulesen|"
+    r"(?:suscr[ií]bete|reg[ií]strate|inicia sesión) para (?:seguir|continuar)|"
+    r"abbonati per (?:continuare|leggere)|(?:assine|cadastre-se|faça login) para (?:continuar|ler)|"
+    r"чтобы (?:прочитать|дочитать|читать)\b.{0,40}\bподпис|передплат.{0,40}щоб (?:читати|прочитати)|"
+    r"dostępna dla (?:prenumerator|subskryb)|lees verder met|(?:exclusief )?voor abonnees|"
+    r"bli prenumerant|endast för prenumeranter|læs videre med|abonelere özel|aboneler için|"
+    r"유료\s?(?:회원|구독)|구독자 전용|(?:订阅|訂閱|付费|付費)(?:后|後)?(?:继续|繼續)?阅?閱?[读讀]|仅供订阅|"
+    r"pouze pro předplatitele|len pre predplatiteľov|előfizetőknek|για συνδρομητές|doar pentru abonați",
     re.IGNORECASE,
 )
 _WALL = re.compile(
@@ -61,7 +81,10 @@ _TEASER = 1500
 """Letters that a teaser may have."""
 _CUT = re.compile(r"(?:\.\.\.|…|\[…\])\W{0,3}$")
 _MOST_MARKED = 5000
+_MOST_PARTS = 20
 _MOST_LINES = 5000
+_MOST_LETTERS = 200_000
+"""Letters of lines that are searched for an offer."""
 
 
 def form_of(page: Page, title: str, text: str) -> Form:
@@ -70,14 +93,34 @@ def form_of(page: Page, title: str, text: str) -> Form:
     if any(_is(node, _LIVE_TYPE) and node.get("liveBlogUpdate") is not None for node in nodes):
         return "live"
     named = bool(_LIVE_PATH.search(page.parts.path)) + bool(_LIVE_TITLE.search(title))
-    if named and (len(page.times) >= _STAMPS or named > 1):
+    if len(page.times) >= _STAMPS and (named or _is_marked_live(page)):
         return "live"
-    gallery = bool(_GALLERY_PATH.search(page.parts.path)) or any(
-        _is(node, _GALLERY_TYPE) for node in nodes[:20]
-    )
-    if gallery and size(text) < _GALLERY_TEXT and _pictures(page) >= _GALLERY_PICTURES:
+    if named > 1:
+        return "live"
+    if is_gallery(page, title) and size(text) < _GALLERY_TEXT:
         return "gallery"
     return "article"
+
+
+def is_gallery(page: Page, title: str) -> bool:
+    """True for a page that calls itself a gallery of pictures, by its address, its data or its title."""
+    return (
+        bool(_GALLERY_PATH.search(page.parts.path) or _GALLERY_TITLE.search(title))
+        or any(_is(node, _GALLERY_TYPE) for node in page.nodes.all[:20])
+    ) and _pictures(page) >= _GALLERY_PICTURES
+
+
+def _is_marked_live(page: Page) -> bool:
+    """True where most of the page's times stand in boxes that are named after a live blog."""
+    marked = sum(
+        any(
+            _LIVE_NAME.search(f"{box.get('class') or ''} {box.get('id') or ''}"[:300])
+            for box in islice(tag.element.iterancestors(), _BOXES_ABOVE)
+            if box.tag != "body"
+        )
+        for tag in page.times[:_MOST_TIMES]
+    )
+    return marked >= _STAMPS
 
 
 def is_partial(page: Page, text: str) -> bool:
@@ -117,6 +160,17 @@ def _is(node: Node, pattern: re.Pattern[str]) -> bool:
 def _is_closed(node: Node) -> bool:
     """``isAccessibleForFree`` of schema.org, as a truth value or as a word."""
     value = node.get("isAccessibleForFree")
+    if value is None:
+        # said of a part only, as the example of a search engine has it beside that of the whole
+        parts = node.get("hasPart")
+        value = next(
+            (
+                part["isAccessibleForFree"]
+                for part in (parts if isinstance(parts, list) else [parts])[:_MOST_PARTS]
+                if isinstance(part, dict) and "isAccessibleForFree" in part and part.get("cssSelector")
+            ),
+            None,
+        )
     return value is False or scalar(value).strip().lower() in ("false", "no", "http://schema.org/false")
 
 
@@ -128,10 +182,15 @@ def _word_count(node: Node) -> int:
 def _offers(page: Page) -> bool:
     """True when a visible line asks the reader to subscribe in order to read on."""
     lines = page.tree.iter("p", "div", "span", "h2", "h3", "a", "button")
+    left = _MOST_LETTERS
     for element in islice(lines, _MOST_LINES):
         said = f"{element.text or ''} {' '.join(child.tail or '' for child in element[:3])}"
-        if 10 < len(said) < 400 and _OFFER.search(said):
-            return True
+        if size(said) > 10 and len(said) < 400:
+            if _OFFER.search(said):
+                return True
+            left -= len(said)
+            if left < 0:
+                return False
     return False
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
+from html import unescape
+from itertools import islice
 from typing import Any
 
 from newsbot.extraction.strings import key, plain
@@ -42,8 +44,11 @@ _CLOSING = re.compile(r"\s*(?:-->|//\s*\]\]>|\]\]>|;)?\s*$")
 _CLOSING_LENGTH = 200
 """Letters at the end that are searched: a search of the whole would try at each blank."""
 _SINGLE = re.compile(
-    r'"(headline|datePublished|dateModified|articleSection|inLanguage)"\s*:\s*"((?:[^"\\]|\\.){1,500})"'
+    r'"(headline|datePublished|dateModified|author|articleSection|inLanguage|url|mainEntityOfPage)"\s{0,20}:\s{0,20}(?=["\[{])'
 )
+_SAYS_ARTICLE = re.compile(r'"@type"\s{0,20}:\s{0,20}\[?\s{0,20}"[^"]{0,40}(?:Article|BlogPosting)"')
+_MOST_SINGLE = 200
+_ENDS_VALUE = re.compile(r"\s{0,50}[,}\]]")
 
 
 class Nodes:
@@ -80,12 +85,14 @@ class Nodes:
         if aside:
             self._asides.add(id(node))
         name = node.get("@id")
-        if isinstance(name, str) and len(node) > len(self._by_id.get(name, ())):
-            self._by_id[name] = node
+        if isinstance(name, str):
+            known = self._by_id.get(name, {})
+            if (bool(node.get("name")), len(node)) > (bool(known.get("name")), len(known)):
+                self._by_id[name] = node
 
     def follow(self, value: Any) -> Any:
-        """Return the node that ``{"@id": …}`` stands for; other values as they are."""
-        if isinstance(value, dict) and len(value) <= 2 and isinstance(value.get("@id"), str):
+        """Return the node that one without a name stands for by its ``@id``; other values as they are."""
+        if isinstance(value, dict) and not value.get("name") and isinstance(value.get("@id"), str):
             return self._by_id.get(value["@id"], value)
         return value
 
@@ -114,7 +121,9 @@ class Nodes:
         rank, node = max(found, key=lambda pair: pair[0])
         if rank[0]:
             self.own = node
-        return node if rank[0] or len(found) < 3 else None  # else a list of other articles
+            return node
+        # Else they may be teasers of other articles.
+        return node if len(found) < 3 and not _is_elsewhere(node, path, known) else None
 
     def weaker(self) -> Iterator[Node]:
         """Nodes of the page as a whole (WebPage, VideoObject …) that name a time or an author."""
@@ -129,6 +138,17 @@ class Nodes:
     def has_list_type(self) -> bool:
         """True when the page calls itself a collection, a profile or a search result."""
         return any(_has_type(node, _LIST) and id(node) not in self._asides for node in self.all)
+
+
+def _is_elsewhere(node: Node, path: str, titles: set[str]) -> bool:
+    """True for an article that has another address on the same site, and a headline of other words."""
+    stated = {bare for address in _addresses(node) if "/" in (bare := _bare(address))}
+    words = set(key(first_text(node.get("headline") or node.get("name"))).split())
+    return (
+        bool(stated and words and titles)
+        and all(bare.partition("/")[0] == path.partition("/")[0] for bare in stated)
+        and not any(2 * len(words & set(title.split())) >= len(words) for title in titles)
+    )
 
 
 def is_article(node: Node) -> bool:
@@ -150,7 +170,7 @@ def load(script: str) -> list[Any]:
     """Return the documents of one script; common faults are repaired, hopeless text gives nothing.
 
     Repaired: wrapping comments, raw line breaks in strings, trailing commas, wrong escapes, several
-    documents in one script. Of text that stays broken only single dates and headlines are taken.
+    documents in one script, quotes as entities. Of text that stays broken single values are taken.
     """
     text = script.strip().lstrip("\ufeff")
     opening = _OPENING.match(text)
@@ -159,15 +179,31 @@ def load(script: str) -> list[Any]:
     text = text[: closing.start()] if closing else text
     if not text:
         return []
-    repaired = text
+    repaired = text = unescape(text) if '"' not in text else text
     for repair in (None, _BAD_ESCAPE, _TRAILING_COMMA):
         if repair is not None:
             repaired = repair.sub(r"\\\\" if repair is _BAD_ESCAPE else r"\1", repaired)
         documents = _decode(repaired)
         if documents:
             return documents
-    pairs = {match[1]: match[2] for match in reversed(list(_SINGLE.finditer(text[:100_000])))}
-    return [{"@type": "Article", **pairs}] if "headline" in pairs and '"@type"' in text else []
+    values = _single_values(text[:100_000]) if '"@type"' in text else {}
+    return [{"@type": "Article", **values}] if "headline" in values or _SAYS_ARTICLE.search(text) else []
+
+
+def _single_values(text: str) -> dict[str, Any]:
+    """The first value of each name, of those that can be read and end where a value does."""
+    decoder = json.JSONDecoder(strict=False)
+    found: dict[str, Any] = {}
+    for match in islice(_SINGLE.finditer(text), _MOST_SINGLE):
+        if match[1] in found:
+            continue
+        try:
+            value, end = decoder.raw_decode(text, match.end())
+        except (ValueError, RecursionError):
+            continue
+        if _ENDS_VALUE.match(text, end) or not text[end:].strip():
+            found[match[1]] = value
+    return found
 
 
 def _decode(text: str) -> list[Any]:
@@ -211,7 +247,7 @@ def texts(value: Any, depth: int = MAX_NAMES_DEPTH) -> list[str]:
     if depth == 0:
         return []
     if isinstance(value, dict):
-        named = value.get("name") or value.get("@value") or value.get("headline")
+        named = value.get("name") or value.get("@value") or value.get("headline") or value.get("@list")
         return texts(named, depth - 1) or _full_name(value)
     if isinstance(value, list):
         return [text for item in value[:100] if not isinstance(item, list) for text in texts(item, depth - 1)]

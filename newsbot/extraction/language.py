@@ -47,7 +47,7 @@ _SCRIPTS = (
 _SURE = {
     "greek": "el", "armenian": "hy", "hebrew": "he", "bengali": "bn", "gurmukhi": "pa", "gujarati": "gu",
     "tamil": "ta", "telugu": "te", "kannada": "kn", "malayalam": "ml", "sinhala": "si", "thai": "th",
-    "lao": "lo", "burmese": "my", "georgian": "ka", "khmer": "km", "hangul": "ko",
+    "azerbaijani": "az", "lao": "lo", "burmese": "my", "georgian": "ka", "khmer": "km", "hangul": "ko",
 }  # fmt: skip
 _BY_SCRIPT = {
     "cyrillic": ("ru", "uk", "be", "bg", "sr", "mk", "kk"),
@@ -58,12 +58,26 @@ _OWN_LETTERS = {
     "be": "ў",
     "uk": "їєґ",
     "kk": "қңғұә",
-    "mk": "ѓќѕ",
-    "sr": "ђћ",
+    "mk": "ѓќѕјљњџ",
+    "sr": "ђћјљњџ",
+    "bg": "ъ",
     "ru": "ыэё",
     "fa": "پچگژ",
     "ur": "ٹڈڑے",
+    "cs": "ěřůťď",
+    "sk": "ľĺŕôťď",
+    "pl": "łęąśź",
+    "tr": "ğı",
+    "ro": "țșţă",
+    "hu": "őű",
+    "lv": "āēīņļķģ",
+    "lt": "ėįų",
+    "de": "ß",
+    "es": "ñ¿",
+    "pt": "ã",
 }
+"""Letters that hardly any other language of the script has; a text of one line has few small words."""
+_AZERBAIJANI = "ə"
 _LATIN = tuple(
     language
     for language in PROFILES
@@ -90,6 +104,8 @@ def detect(text: str, prior: str | None = None) -> str | None:
     script = _script(sample)
     if script is None:
         return expected
+    if script == "latin" and sample.count(_AZERBAIJANI) * 50 > len(sample):
+        script = "azerbaijani"
     if script in _SURE:
         return _SURE[script]
     if script == "kana":

@@ -200,7 +200,8 @@ def clues(pieces: list[Piece], known: Known, extracted: str) -> tuple[Columns, N
     every = basic | surrounding_clues(pieces, basic, extracted)
     is_open = candidates(every)
     chosen = [piece for piece, wanted in zip(pieces, is_open, strict=True) if wanted]
-    columns = {name: values[is_open] for name, values in every.items()}
+    places = np.flatnonzero(is_open)
+    columns = {name: values.take(places) for name, values in every.items()}
     if chosen:
         said = said_in(chosen)
         columns |= own_clues(chosen, known, said) | box_clues(chosen)

@@ -9,11 +9,14 @@ its attributes, and most elements are like others that were met before, on the p
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
 from typing import Any
 
 from lxml import etree
+
+from newsbot.extraction.predicates import TAG, Given, PredicateReader
 
 MAX_KNOWN = 20_000
 """Answers that a search remembers; all go when there are more."""
@@ -24,16 +27,10 @@ Search = Callable[[Any], list[Any]]
 """From an element to those below it that match."""
 Attributes = tuple[tuple[str, str], ...]
 """Those of an element that a search looks at, in their order; before them its name, where that matters."""
-_Value = str | bool | list[str]
-"""What a part of a path is worth; a list holds the values of attributes, in their order."""
-_Part = Callable[[Attributes], _Value]
-_TAG = ""
-"""No attribute is called so."""
 
 _PATH = re.compile(r"\.//\*\[((?:self::[\w-]+|\s|\bor\b)+)\]\s*(\[.*\])|\.//\*()(\[.*\])", re.DOTALL)
 _FIRST = re.compile(r"(\()?(.*?)(?(1)\))\s*\[1\]", re.DOTALL)
 _NEXT = re.compile(r"\]\s*\[")
-_TOKEN = re.compile(r"\s*('[^']*'|\"[^\"]*\"|@[\w-]+|[A-Za-z][\w:-]*|[()\[\]|,=])")
 
 
 def quicker(xpath: Any) -> Search:
@@ -48,12 +45,44 @@ def quicker(xpath: Any) -> Search:
             local = LocalSearch(path[:end])
         except ValueError:
             continue
-        return local if end == len(path) else partial(_if_any, local, search)
+        return local if end == len(path) else GuardedSearch(local, search)
     return search
 
 
-def _if_any(local: LocalSearch, search: Search, tree: Any) -> list[Any]:
-    return search(tree) if local(tree) else []
+class _Memory:
+    """Whether elements match, by their attributes: asked once for all that are alike."""
+
+    def __init__(self, names: Collection[str], by_tag: bool, matches: Callable[[Given], int]) -> None:
+        self._names = names
+        self._by_tag = by_tag
+        self._matches = matches
+        self._known: dict[Attributes, int] = {}
+
+    def matching(self, elements: Iterable[etree._Element]) -> Iterator[tuple[etree._Element, int]]:
+        """Yield the elements that match, with what was answered for each."""
+        names, known, by_tag = self._names, self._known, self._by_tag
+        for element in elements:
+            items: Any = element.items()
+            if not items:
+                continue
+            key = tuple([item for item in items if item[0] in names])
+            if not key:
+                continue
+            if by_tag:
+                key = ((TAG, element.tag), *key)
+            answer = known.get(key)
+            if answer is None:
+                answer = self._learn(key)
+            if answer:
+                yield element, answer
+
+    def _learn(self, key: Attributes) -> int:
+        answer = self._matches(dict(key))
+        if sum(len(value) for _, value in key) <= MAX_KEY:
+            if len(self._known) >= MAX_KNOWN:
+                self._known.clear()
+            self._known[key] = answer
+        return answer
 
 
 class LocalSearch:
@@ -66,171 +95,74 @@ class LocalSearch:
         """Raise ``ValueError`` for a path that is not understood, or whose predicates see other elements."""
         path = path.strip()
         first = _FIRST.fullmatch(path)
-        self._first = first is not None
+        self.first = first is not None
         found = _PATH.fullmatch(first[2].strip() if first else path)
         if found is None:
             raise ValueError("not a path to elements of some names with some attributes")
-        self._tags = tuple((found[1] or "").replace("self::", "").replace(" or ", " ").split())
-        reader = _Reader(found[2] or found[4])
-        self._matches = reader.predicates()
-        self._names = reader.names
-        self._by_tag = reader.by_tag
-        self._known: dict[Attributes, bool] = {}
-        if bool(self._matches(())):
+        self.tags = tuple((found[1] or "").replace("self::", "").replace(" or ", " ").split())
+        """Names of the elements that are looked at; none for all."""
+        reader = PredicateReader(found[2] or found[4])
+        self.matches = reader.predicates()
+        self.names = reader.names
+        """Attributes that are looked at."""
+        self._memory = _Memory(self.names, reader.by_tag, lambda given: bool(self.matches(given)))
+        if self.matches({}):
             raise ValueError("the path finds elements without attributes")
 
     def __call__(self, tree: etree._Element) -> list[etree._Element]:
         """Return the elements below ``tree`` that match."""
-        names, known = self._names, self._known
-        found = []
-        for element in tree.iterdescendants(*self._tags):
-            items: Any = element.items()
-            if not items:
-                continue
-            key = tuple([item for item in items if item[0] in names])
-            if not key:
-                continue
-            if self._by_tag:
-                key = ((_TAG, element.tag), *key)
-            answer = known.get(key)
-            if answer is None:
-                answer = self._learn(key)
-            if answer:
-                found.append(element)
-                if self._first:
-                    break
-        return found
-
-    def _learn(self, key: Attributes) -> bool:
-        answer = bool(self._matches(key))
-        if sum(len(value) for _, value in key) <= MAX_KEY:
-            if len(self._known) >= MAX_KNOWN:
-                self._known.clear()
-            self._known[key] = answer
-        return answer
+        matching = self._memory.matching(tree.iterdescendants(*self.tags))
+        return [element for element, _ in (islice(matching, 1) if self.first else matching)]
 
 
-class _Reader:
-    """Reads predicates (``[…][…]``) into a function of an element's attributes."""
+@dataclass(frozen=True, slots=True)
+class GuardedSearch:
+    """A search that is asked only where another, with fewer predicates, finds something."""
 
-    def __init__(self, text: str) -> None:
-        self.names: set[str] = set()
-        self.by_tag = False
-        self._tokens = []
-        at = 0
-        while at < len(text.rstrip()):
-            match = _TOKEN.match(text, at)
-            if match is None:
-                raise ValueError(f"not understood: {text[at : at + 40]}")
-            self._tokens.append(match[1])
-            at = match.end()
-        self._tokens.reverse()
+    guard: LocalSearch
+    search: Search
 
-    def predicates(self) -> _Part:
-        parts = []
-        while self._tokens:
-            self._take("[")
-            parts.append(self._either())
-            self._take("]")
-        return lambda element: all(bool(part(element)) for part in parts)
-
-    def _either(self) -> _Part:
-        parts = [self._both()]
-        while self._next("or"):
-            parts.append(self._both())
-        return parts[0] if len(parts) == 1 else lambda element: any(bool(part(element)) for part in parts)
-
-    def _both(self) -> _Part:
-        parts = [self._equal()]
-        while self._next("and"):
-            parts.append(self._equal())
-        return parts[0] if len(parts) == 1 else lambda element: all(bool(part(element)) for part in parts)
-
-    def _equal(self) -> _Part:
-        left = self._value()
-        if not self._next("="):
-            return left
-        right = self._value()
-        return lambda element: not set(_list(left(element))).isdisjoint(_list(right(element)))
-
-    def _value(self) -> _Part:
-        part = self._tokens.pop() if self._tokens else ""
-        if part[:1] in ("'", '"'):
-            literal = part[1:-1]
-            return lambda _: literal
-        if part[:1] == "@":
-            names = {part[1:]}
-            while self._next("|"):
-                names.add(self._tokens.pop().removeprefix("@"))
-            self.names |= names
-            return lambda element: [value for name, value in element if name in names]
-        if part.startswith("self::"):
-            self.by_tag = True
-            return lambda element: (_TAG, part[6:]) in element
-        if part == "(":
-            inner = self._either()
-            self._take(")")
-            return inner
-        function = _FUNCTIONS.get(part)
-        if function is None:
-            raise ValueError(f"not understood: {part}")
-        self._take("(")
-        given = [self._either()]
-        while self._next(","):
-            given.append(self._either())
-        self._take(")")
-        return function(*given)
-
-    def _next(self, token: str) -> bool:
-        if self._tokens and self._tokens[-1] == token:
-            self._tokens.pop()
-            return True
-        return False
-
-    def _take(self, token: str) -> None:
-        if not self._next(token):
-            raise ValueError(f"{token} is missing")
+    def __call__(self, tree: etree._Element) -> list[etree._Element]:
+        """Return the elements below ``tree`` that match."""
+        return self.search(tree) if self.guard(tree) else []
 
 
-def _test(text: _Part, pattern: _Part, flags: _Part | None = None) -> _Part:
-    search = re.compile(
-        _string(pattern(())), re.IGNORECASE if flags and "i" in _string(flags(())) else 0
-    ).search
-    return lambda element: search(_string(text(element))) is not None
+class JointSearch:
+    """What several searches find below an element, by search, in one walk. May be shared between threads."""
+
+    def __init__(self, searches: Sequence[Search]) -> None:
+        """Raise ``ValueError`` for others than :func:`quicker` makes, and for those that find the first."""
+        self._searches = searches
+        self._locals = [_local(search) for search in searches]
+        tags = [local.tags for local in self._locals]
+        self._tags = tuple(dict.fromkeys(chain(*tags))) if all(tags) else ()
+        names = frozenset(chain(*(local.names for local in self._locals)))
+        self._memory = _Memory(names, True, self._which)
+
+    def __call__(self, tree: etree._Element) -> list[etree._Element]:
+        """Return the elements that each search finds, one after the other; some may come twice."""
+        by_search: list[list[etree._Element]] = [[] for _ in self._searches]
+        for element, which in self._memory.matching(tree.iterdescendants(*self._tags)):
+            for place, found in enumerate(by_search):
+                if which >> place & 1:
+                    found.append(element)
+        for place, search in enumerate(self._searches):
+            if by_search[place] and isinstance(search, GuardedSearch):
+                by_search[place] = search.search(tree)
+        return [*chain(*by_search)]
+
+    def _which(self, given: Given) -> int:
+        """A bit for each search that finds such an element."""
+        which, bit = 0, 1
+        for local in self._locals:
+            if (not local.tags or given[TAG] in local.tags) and local.matches(given):
+                which |= bit
+            bit <<= 1
+        return which
 
 
-def _contains(text: _Part, part: _Part) -> _Part:
-    return lambda element: _string(part(element)) in _string(text(element))
-
-
-def _starts_with(text: _Part, part: _Part) -> _Part:
-    return lambda element: _string(text(element)).startswith(_string(part(element)))
-
-
-def _translate(text: _Part, old: _Part, new: _Part) -> _Part:
-    table = str.maketrans(_string(old(())), _string(new(())))
-    return lambda element: _string(text(element)).translate(table)
-
-
-def _not(part: _Part) -> _Part:
-    return lambda element: not bool(part(element))
-
-
-_FUNCTIONS: dict[str, Callable[..., _Part]] = {
-    "re:test": _test,
-    "contains": _contains,
-    "starts-with": _starts_with,
-    "translate": _translate,
-    "not": _not,
-}
-
-
-def _string(value: _Value) -> str:
-    """A text as XPath has it: of attributes the first, of none the empty one."""
-    if isinstance(value, list):
-        return value[0] if value else ""
-    return value if isinstance(value, str) else str(value).lower()
-
-
-def _list(value: _Value) -> list[str]:
-    return value if isinstance(value, list) else [_string(value)]
+def _local(search: Search) -> LocalSearch:
+    local = search.guard if isinstance(search, GuardedSearch) else search
+    if not isinstance(local, LocalSearch) or local.first:
+        raise ValueError("not a search that looks at each element alone")
+    return local

@@ -17,7 +17,7 @@ from lxml.html import HtmlElement
 from trafilatura import htmlprocessing, xpaths
 from trafilatura.settings import Extractor
 
-from newsbot.extraction.localsearch import Search, quicker
+from newsbot.extraction.localsearch import JointSearch, quicker
 
 _OPTIONS = Extractor(output_format="python", fast=True, precision=True, comments=False)
 
@@ -27,29 +27,25 @@ def main_part(tree: HtmlElement) -> etree._Element | None:
 
     ``tree`` is used up.
     """
-    for search in (*_searches("RAW_TREE_PRUNE_XPATH"), *_searches("REMOVE_COMMENTS_AND_LISTS_XPATH")):
-        _prune(tree, [search])
+    _prune(tree, (*xpaths.RAW_TREE_PRUNE_XPATH, *xpaths.REMOVE_COMMENTS_AND_LISTS_XPATH))
     tree = htmlprocessing.convert_tags(htmlprocessing.tree_cleaning(tree, _OPTIONS), _OPTIONS)
-    _prune(tree, _searches("REMOVE_COMMENTS_XPATH"))
+    _prune(tree, xpaths.REMOVE_COMMENTS_XPATH)
     body, text = _own_extractor().extract_content(tree, _OPTIONS)
     return body if len(text) >= _OPTIONS.min_output_size else None
 
 
-@cache
-def _searches(name: str) -> list[Search]:
-    return [_quicker(search) for search in getattr(xpaths, name)]
+def _prune(tree: HtmlElement, searches: Sequence[etree.XPath], with_backup: bool = False) -> HtmlElement:
+    """Take out what the searches find. What one finds in what another has taken out is gone with it."""
+    return htmlprocessing.prune_unwanted_nodes(tree, _together(tuple(searches)), with_backup)
 
 
 @cache
-def _quicker(search: etree.XPath) -> Search:
-    return quicker(search)
-
-
-def _prune(
-    tree: HtmlElement, searches: Sequence[etree.XPath | Search], with_backup: bool = False
-) -> HtmlElement:
-    quick: Any = [_quicker(search) if isinstance(search, etree.XPath) else search for search in searches]
-    return htmlprocessing.prune_unwanted_nodes(tree, quick, with_backup)
+def _together(searches: tuple[etree.XPath, ...]) -> Any:
+    quick = [quicker(search) for search in searches]
+    try:
+        return [JointSearch(quick)] if len(quick) > 1 else quick
+    except ValueError:
+        return quick
 
 
 @cache
@@ -60,6 +56,6 @@ def _own_extractor() -> Any:
         raise ImportError("trafilatura has no main_extractor: another version is needed")
     module: Any = module_from_spec(spec)
     spec.loader.exec_module(module)
-    module.BODY_XPATH = _searches("BODY_XPATH")
+    module.BODY_XPATH = [quicker(search) for search in xpaths.BODY_XPATH]
     module.prune_unwanted_nodes = _prune
     return module

@@ -11,15 +11,18 @@ from newsbot.extraction.strings import key, plain, word_set
 MAX_AUTHORS = 25
 MAX_BYLINES = 100
 
+_AND = r"(?:and|und|et|og|och|en|та|ve|&|with|mit|avec|con|και|és|ja|și|oraz|(?-i:e|y|i|и|й|і|a|ir|dan|و))"
+"""Single letters join names only in small print: "Mary E Smith" is one."""
+_PICTURES = r"(?:fotos?|photos?|bilder|фото|video|видео)"
 _SPLIT = re.compile(
-    r"\s*[;|•·/\n、，]\s*|\s*,\s+|(?<=[a-zа-яё]),(?=[A-ZА-ЯЁ])|\s+(?:and|und|et|og|och|en|та|ve|&|with|mit|avec|con|"
-    r"(?-i:e|y|i|и|й))\s+",
+    rf"\s*[;|•·/\n、，]\s*|\s*[,،]\s+(?:{_AND}\s+)?|(?<=[a-zа-яё]),(?=[A-ZА-ЯЁ])|\s+{_AND}\s+|"
+    rf"\.?\s+(?=(?:{_PICTURES}|texte?|tekst|текст)\s?[:：])",
     re.IGNORECASE,
 )
-"""Single letters join names only in small print: "Mary E Smith" is one."""
 BY = re.compile(
     r"^(?:(?:written|veröffentlicht|erstellt|geschrieben|words|"
-    r"story|text|texte?|tekst|report(?:ed|ing)?|posted|published|фото и текст|текст|автор(?:ы|"
+    r"(?:text|texte|tekst|words|story) (?:&|and|und|et|og|och) (?:fotos?|photos?|bilder|bild)|"
+    r"story|text|texte?|tekst|report(?:ed|ing)?|posted|published|фото и текст|текст и фото|текст|автор(?:ы|"
     r"и)?(?: статьи| текста| материала)?|"
     r"подготовил[аи]?|беседовал[аи]?|записал[аи]?|von|par|por|de la redacción|redigerad av|af|av|di|door|"
     r"przez|yazan|autor(?:en|in|es|a|zy)?|"
@@ -31,16 +34,22 @@ BY = re.compile(
     r"an analysis|interview|"
     r"(?:(?:view |see |read )?(?:all )?(?:posts|articles|stories)|analysis|exclusive|review|comment|"
     r"perspective)(?= by\b))\b\s*(?:by|von|par|of)?\s*[:\-–—.]?\s*)+"
-    r"|^(?:aus\s\w+|بقلم|كتبه?|כתב(?:ה)?|מאת)\s?:\s?|^(?:本报|本网|本刊)?(?:记者|記者|作者|撰文|责编|责任编辑)\s?[:：]?\s?",
+    r"|^(?:aus\s\w+|بقلم|كتب[هت]?|כתב(?:ה)?|מאת|haber|tác giả|문|文|글|취재)\s?[:：\-–]\s?"
+    r"|^(?:本报|本网|本刊)?(?:记者|記者|作者|撰文|责编|责任编辑)\s?[:：]?\s?",
     re.IGNORECASE,
 )
 """What stands before the first name."""
+_PLACED = re.compile(
+    r"^[(\[]?[가-힣]{2,8}\s?=\s?[가-힣]{2,10}[)\]]?\s+|^.{0,60}?\d.{0,30}?\s(?:by|von|par|por|door)\s+",
+    re.IGNORECASE,
+)
+"""Town and agency before the name of a Korean reporter; a date before "by"."""
 _TAIL = re.compile(
     r"\s*(?:[(\[<].{0,80}[)\]>]|[-–—|]\s+(?:[A-ZА-Я][\w.]*\s?){1,4}|@\w+|,\s*(?:md|phd|dr|jr|sr|"
     r"ph\.d\.?))\s*$|\s+(?:updated|published|обновлено)\b.*$|"
     r"\s+on\s+(?:mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\b.*$|"
     r"\s+(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|twitter|facebook|instagram|linkedin|e-?mail|rss)$|"
-    r"\s+(?-i:[Ff]or (?:[A-Z][\w.]+ ?){1,4})$",
+    r"\s+(?-i:[Ff]or (?:[A-Z][\w.]+ ?){1,4})$|\s+(?-i:in (?:[A-Z][\w.'’-]+ ?){1,3})$",
     re.IGNORECASE,
 )
 _ADDRESS = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}")
@@ -57,6 +66,7 @@ _KINDS = (
 )
 _ROLE_BEHIND = re.compile(rf"(?<=\w\s)(?<=\w\w\s){_KINDS}(?:\s{_KINDS}){{0,3}}\s{_ROLES}$", re.IGNORECASE)
 """An office right behind a name, without a comma."""
+_OFFICE_ALONE = re.compile(rf"{_KINDS}(?:\s{_KINDS}){{0,3}}\s{_ROLES}s?$", re.IGNORECASE)
 _ROLE = re.compile(
     rf"^(?:[\w-]+\s){{0,3}}{_KINDS}\s(?:[\w-]+\s){{0,2}}{_ROLES}s?$|^[\w-]+\s{_ROLES}s?$", re.IGNORECASE
 )
@@ -64,7 +74,7 @@ _ROLE = re.compile(
 _DEGREES = word_set("md phd ph dr jr sr ii iii iv mba ma msc bsc rn rd esq dds llm")
 _NOT_A_NAME = re.compile(
     r"https?:|www\.|\.(?:com|org|net|ru|html?)/|^/|@|[<>{}=_#*\\]|\d{2}|\b(?:updated|published|posted|veröffentlicht|"
-    r"comments?|share|follow|subscribe|photo|photos|image|video|"
+    r"comments?|share|follow|subscribe|photos?|fotos?|image|video|"
     r"copyright|all rights|read more|reporter|correspondent|editor|journalist|journalistin|redakteur(?:in)?|"
     r"redaktor|autor|admin(?:istrator)?|"
     r"contributor|contributors|read|minutes?|min|ago|edited|editing|additional reporting|contact|email|"
@@ -77,7 +87,8 @@ _NOT_A_NAME = re.compile(
 _EMPTY = word_set(
     "admin administrator author autor автор editor redaktion redakcja redakce redacción redacao redação "
     "redactie redazione редакция редактор array red "
-    "staff null none undefined unknown anonymous user guest name nan n a false true webmaster root superuser"
+    "staff agency agencies redaktionen die la the редакции",
+    "null none undefined unknown anonymous user guest name nan n a false true webmaster root superuser",
 )
 _SHORT = re.compile(r"(?:\b(?-i:[A-ZА-Я])|\b[JS]r)\.$")
 """A full stop at the end that belongs to the name."""
@@ -102,12 +113,13 @@ def clean_authors(values: Iterable[str]) -> list[str]:
 
 
 def _names(value: str) -> Iterator[str]:
-    text = BY.sub("", _ADDRESS.sub(" ", plain(value[:1000])).strip())
+    text = BY.sub("", _PLACED.sub("", _ADDRESS.sub(" ", plain(value[:1000])).strip()))
     if not text or text.startswith(("http:", "https:", "/", "www.")):
         return
     for part in _SPLIT.split(text):
         name = BY.sub("", (part or "").strip(' \t,:;-–—|"«»“”').lstrip("."))
-        name = _ROLE_BEHIND.sub("", _OFFICE.sub("", _TAIL.sub("", name))).strip(" ,:;-–—|")
+        name = _OFFICE.sub("", _TAIL.sub("", name))
+        name = name if _OFFICE_ALONE.match(name) else _ROLE_BEHIND.sub("", name).strip(" ,:;-–—|")
         if not _SHORT.search(name):
             name = name.rstrip(". ")
         if is_name(name):
@@ -119,7 +131,7 @@ def is_name(name: str) -> bool:
     words = key(name).split()
     if not 2 <= len(name) <= 60 or not any(sign.isalpha() for sign in name):
         return False
-    if " ".join(words) in _EMPTY or set(words) <= _EMPTY or (len(words) == 1 and words[0] in _DEGREES):
+    if " ".join(words) in _EMPTY or set(words) <= _EMPTY or "".join(words) in _DEGREES:
         return False
     if name.count("(") != name.count(")"):  # a piece of something longer
         return False

@@ -8,7 +8,8 @@ from newsbot.extraction.strings import size
 
 _ERROR = re.compile(
     r"^\W*(?:error\W*)?(?:40[0134]|410|50[0234])\b.{0,40}$|page (?:not|cannot be|could not be) found|"
-    r"not found$|^oops|access denied|^forbidden|service unavailable|something went wrong|"
+    r"not found$|^oops\W*$|^oops\b.{0,30}(?:page|found|wrong|error|missing).{0,20}$|"
+    r"access denied|^forbidden|service unavailable|something went wrong|"
     r"(?:that|this) page (?:is gone|does(?: no|n['’])t exist)|"
     r"internal server error|bad gateway|страница не найдена|страницы не существует|такой страницы нет|"
     r"доступ (?:запрещен|ограничен)|ошибка \d{3}|^ошибка$|"
@@ -21,14 +22,28 @@ _ERROR = re.compile(
     r"σελίδα δεν βρέθηκε|sayfa bulunamadı|səhifə tapılmadı|halaman tidak ditemukan|không tìm thấy trang|"
     r"ไม่พบหน้า|页面(?:不存在|未找到)|頁面不存在|找不到(?:頁面|页面|网页)|ページが見つかりません|"
     r"페이지를 찾을 수 없|الصفحة غير موجودة|صفحه (?:مورد نظر )?(?:یافت|پیدا) نشد|הדף לא נמצא|पेज नहीं मिला|"
-    r"content (?:is )?(?:unavailable|no longer available)",
+    r"(?:content|article|page|story|post) (?:is )?(?:unavailable|not available|no longer available)|"
+    r"not available in your (?:region|country|location|area)|unavailable (?:due to|for) legal reasons|"
+    r"(?:page|that) can(?:no|['’])t be found|^nothing (?:was )?found\W*$|"
+    r"^no (?:results|articles|posts)(?: found)?\W*$|"
+    r"^ничего не найдено\W*$|^keine (?:ergebnisse|treffer)\W*$|^aucun résultat\W*$|^sin resultados\W*$|"
+    r"^nessun risultato\W*$|^nenhum resultado|^brak wyników|^nie znaleziono\W*$|.{0,20}見つかりません|"
+    r"^error\W*$|^fehler\W*$|^erreur\W*$|^(?:an )?(?:unexpected )?error (?:has )?occurred|"
+    r"^(?:(?:this |the |our )?(?:web)?site (?:is )?)?(?:currently )?"
+    r"(?:under|down for|undergoing) (?:scheduled )?maintenance|"
+    r"^maintenance(?: mode)?\W*$|^технические работы\W*$|^сайт временно недоступен|^wartungsarbeiten\W*$|"
+    r"^(?:this )?(?:account|site|website) (?:has been |is )?suspended\W*$|"
+    r"^(?:this )?domain(?: name)? (?:is |may be )?for sale|^domain parked|"
+    r"^welcome to nginx|^index of /|^it works!$|"
+    r"^apache2? .{0,20}default page|^test page for",
     re.IGNORECASE,
 )
 _CHALLENGE = re.compile(
     r"^just a moment|attention required|checking your browser|verify (?:that )?you are (?:a )?human|are you "
     r"a robot|enable javascript and cookies|"
-    r"ddos.?guard|please wait while|captcha|проверка браузера|вы не робот|access to this page has been "
-    r"denied",
+    r"ddos.?guard|please wait while|captcha|pardon our interruption|^human verification|^security check|"
+    r"^one more step|unusual traffic from your|^(?:please )?enable (?:js|javascript)|проверка браузера|"
+    r"вы не робот|access to this page has been denied",
     re.IGNORECASE,
 )
 _LOGIN = re.compile(
@@ -36,7 +51,8 @@ _LOGIN = re.compile(
     re.IGNORECASE,
 )
 _CONSENT = re.compile(
-    r"\b(?:partners (?:store|use|process)|(?:your|store and) (?:access )?personal data|unique identifiers|"
+    r"\b(?:partners (?:store|use|process)|(?:your|store and|process) (?:access )?personal data|"
+    r"information on (?:a|your) device|unique identifiers|"
     r"browsing data|device identifiers|privacy (?:cent(?:er|re)|preferences|policy|settings)|"
     r"(?:withdraw|give|your) consent|(?:i|we|you) accept|accept (?:all|cookies)|reject all|tracking|"
     r"(?:change|manage) your (?:choices|cookies|preferences)|personali[sz]ed (?:ads|content|advertising)|"
@@ -48,6 +64,7 @@ _CONSENT = re.compile(
     re.IGNORECASE,
 )
 _LEAST_CONSENT = 4
+_LEAST_OF_LINE = 3
 _CONSENT_SHARE = 90
 """Letters for each of these words, at most, in a page that holds nothing but the question."""
 _PARTS = re.compile(r"\s[|–—:-]\s")
@@ -80,3 +97,8 @@ def asks_consent(text: str) -> bool:
         return False
     found = len(_CONSENT.findall(text))
     return found >= _LEAST_CONSENT and found * _CONSENT_SHARE >= length
+
+
+def speaks_of_consent(line: str) -> bool:
+    """True for a line that speaks of cookies and consent in several words."""
+    return len(_CONSENT.findall(line)) >= _LEAST_OF_LINE

@@ -27,7 +27,13 @@ _NEXT = xpath("//a[contains(concat(' ',@rel,' '),' next ')]")
 _PAGE_PART = re.compile(
     r"^(?:page|p|seite|pagina|part|str|stranica)?[-_]?(\d{1,3})(?:\.\w{2,5})?$", re.IGNORECASE
 )
-_PAGE_KEYS = frozenset({"page", "p", "seite", "pagina", "pg", "part", "start"})
+_PAGE_KEYS = frozenset(
+    {"page", "p", "seite", "pagina", "pg", "part", "start", "paged", "pagenum", "pageno", "pagenumber"}
+    | {"page_no", "page_num", "currentpage", "_page", "stranica", "strona"}
+)
+_ENDING = re.compile(r"\.(?:s?html?|php|aspx?)$", re.IGNORECASE)
+_SHORT = (["p"], ["page"], ["part"])
+"""What stands before the number of an article, not of a page: /p/7."""
 _SAME_LINE = 40
 """Shorter lines may stand on two pages of one article."""
 
@@ -136,14 +142,14 @@ def _number(parts: SplitResult) -> tuple[tuple[str, tuple[tuple[str, str], ...]]
         else:
             query.append((name, value))
     steps = [step for step in parts.path.split("/") if step]
-    match = _PAGE_PART.match(steps[-1]) if len(steps) > 1 else None
+    match = _PAGE_PART.match(steps[-1]) if len(steps) > 1 and steps[:-1] not in _SHORT else None
     if match is not None:
         number = int(match[1])
         steps.pop()
         if len(steps) > 1 and steps[-1].lower() in _PAGE_KEYS:
             steps.pop()
     path = "/".join(steps)
-    tail = re.fullmatch(r"(.{8,}?)[-_,](?:p|page|seite)?(\d{1,2})(\.\w{2,5})", path)
+    tail = re.fullmatch(r"(.{8,}?)[-_,](?:(?:p|page|seite)[-_]?)?(\d{1,2})(\.\w{2,5})", path)
     if tail is not None:
         number, path = int(tail[2]), tail[1] + tail[3]
-    return (path, tuple(query)), number
+    return (_ENDING.sub("", path), tuple(query)), number

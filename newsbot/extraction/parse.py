@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from itertools import islice
 
 from lxml import etree
 from lxml.html import HtmlElement, HTMLParser, document_fromstring
@@ -18,6 +17,9 @@ MAX_MARKUP = 2_500_000
 """Length of the markup that is parsed, without scripts where these make it longer."""
 MAX_TAGS = 120_000
 """Tags that are parsed; the longest real pages have about 30,000."""
+
+MAX_ATTRIBUTES = 150_000
+"""Attributes that are parsed; the longest real pages have about 20,000. Each copy takes 250 bytes for one."""
 
 MAX_MAINS = 5
 MAX_CELLS = 200
@@ -49,8 +51,8 @@ def parse_html(html: bytes, charset: str | None = None) -> HtmlElement:
     """Return the tree of a page, without comments; ``charset`` is what the server declared.
 
     Raises :class:`NotAnArticle` with ``binary`` or ``empty``. Time and memory are bounded: markup is
-    cut at :data:`MAX_MARKUP` and :data:`MAX_TAGS` (scripts that hold no data go first); libxml2 bounds
-    depth and text.
+    cut at :data:`MAX_MARKUP`, :data:`MAX_TAGS` and :data:`MAX_ATTRIBUTES` (scripts that hold no data go
+    first); libxml2 bounds depth and text.
     """
     if not html or html.isspace():
         raise NotAnArticle("empty")
@@ -59,31 +61,43 @@ def parse_html(html: bytes, charset: str | None = None) -> HtmlElement:
     markup = decode(html[:MAX_BYTES], charset)
     if len(markup) > MAX_MARKUP:
         markup = _without_scripts(markup)[:MAX_MARKUP]
-    if markup.count("<") > MAX_TAGS:
-        markup = "<".join(markup.split("<", MAX_TAGS)[:MAX_TAGS])
+    for sign, most in (("<", MAX_TAGS), ("=", MAX_ATTRIBUTES)):
+        if markup.count(sign) > most:
+            markup = sign.join(markup.split(sign, most)[:most])
     tree, too_deep = _parse(markup)
     if too_deep:  # libxml2 stops at a depth of 256: read the page without the tags that only lay it out
         tree, _ = _parse(_LAYOUT_TAG.sub(" ", markup))
     if tree is None:
         raise NotAnArticle("empty")
-    _free_main(tree)
-    _narrow_rows(tree)
-    without_asides(tree)
+    _mend(tree)
     if len(markup) > LONG_MARKUP:
         _shorten_classes(tree)
+        _limit_attributes(tree)
     return tree
 
 
-def _free_main(tree: HtmlElement) -> None:
+def _mend(tree: HtmlElement) -> None:
+    """Mend what would mislead those who read the tree; one walk for all, a page's nodes lie far apart."""
+    found: dict[str, list[HtmlElement]] = {"main": [], "tr": [], "a": [], "span": [], "sup": []}
+    for element in tree.iter(*found):
+        found[str(element.tag)].append(element)
+    _free_main(found["main"])
+    _narrow_rows(found["tr"])
+    without_asides((*found["a"], *found["span"], *found["sup"]))
+
+
+def _free_main(mains: list[HtmlElement]) -> None:
     """Make plain boxes of buttons and menus that were never closed and so swallowed the main part."""
-    for main in islice(tree.iter("main"), MAX_MAINS):
+    for main in mains[:MAX_MAINS]:
         for holder in main.iterancestors(*_NEVER_AROUND_MAIN):
             holder.tag = "div"
 
 
-def _narrow_rows(tree: HtmlElement) -> None:
+def _narrow_rows(rows: list[HtmlElement]) -> None:
     """Break rows of more than :data:`MAX_CELLS` cells: extractors count a row at each of its cells."""
-    for row in [row for row in tree.iter("tr") if len(row) > MAX_CELLS]:
+    for row in rows:
+        if len(row) <= MAX_CELLS:
+            continue
         last = row
         cells = row[MAX_CELLS:]
         for start in range(0, len(cells), MAX_CELLS):
@@ -99,6 +113,15 @@ def _shorten_classes(tree: HtmlElement) -> None:
     for element in found if isinstance(found, list) else ():
         if isinstance(element, HtmlElement):
             element.set("class", (element.get("class") or "")[:MAX_CLASS])
+
+
+def _limit_attributes(tree: HtmlElement) -> None:
+    """Drop what stands after so many attributes: those without a value need not show in the markup."""
+    left = MAX_ATTRIBUTES
+    for element in tree.iter(etree.Element):
+        left -= len(element.attrib)
+        if left < 0:
+            element.attrib.clear()
 
 
 def is_binary(html: bytes) -> bool:

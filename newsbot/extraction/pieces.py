@@ -204,7 +204,7 @@ def _box(element: etree._Element, name: str, parent: Box) -> Box:
 
 
 def _words(attributes: Mapping[Any, Any]) -> tuple[str, ...]:
-    said = " ".join([attributes[name] for name in _NAMES if attributes.get(name)])
+    said = " ".join([value for name in _NAMES if (value := attributes.get(name))])
     return _split(said[:300]) if said else ()
 
 

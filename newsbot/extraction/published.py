@@ -189,9 +189,16 @@ def _choose(found: list[Moment]) -> Moment | None:
     if chosen is None or chosen.value.precision != "day":
         return chosen
     day = chosen.value.local.date()
-    finer = [
-        c
-        for c in found
-        if c.value.precision != "day" and c.value.local.date() == day and c.confidence >= _FINER_FROM
-    ]
+    timed = [c for c in found if c.value.precision != "day" and c.confidence >= _FINER_FROM]
+    finer = [c for c in timed if c.value.local.date() == day]
+    finer = finer or [turned for c in timed if (turned := _turned(c, day)) is not None]
     return max(finer, key=lambda c: c.confidence, default=chosen)
+
+
+def _turned(candidate: Moment, day: date) -> Moment | None:
+    """A time of ``day`` whose day and month were read in the wrong order: 05/03/2024, 2:05 PM; else None."""
+    written = candidate.value
+    if (written.local.month, written.local.day, written.local.year) != (day.day, day.month, day.year):
+        return None
+    local = written.local.replace(month=day.month, day=day.day)
+    return Candidate(Written(local, written.precision, written.zone), candidate.method, candidate.confidence)

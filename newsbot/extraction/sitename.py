@@ -12,7 +12,7 @@ from newsbot.extraction.strings import key, plain, word_set
 MAX_TITLE = 400
 
 _SEPARATOR = re.compile(
-    r"\s+[|¦│‖•·«»‹›—–\-:/~]{1,2}\s+|\s*[|│‖ㅣ]\s*|\s+::\s+|\s*»\s*$|--|_(?=[^_]{2,20}$)|\s*›\s*"
+    r"\s+[|¦│‖•·«»‹›—–\-:/~]{1,2}\s+|\s*[|｜│‖ㅣ]\s*|\s+::\s+|\s*»\s*$|--|_(?=[^_]{2,20}$)|\s*›\s*"
     r"|:\s+(?=[\w-]{2,20}\.[a-z]{2,4}$)"
 )
 _NO_HEADLINE = re.compile(
@@ -22,6 +22,9 @@ _NO_HEADLINE = re.compile(
     re.IGNORECASE,
 )
 """A part that is no words of a headline, whatever the site is called: an address, a day, a page number."""
+_DATED = re.compile(r",\s\d{1,2}\.\d{1,2}\.\d{4}$")
+"""The day behind the name of the site: "… - РИА Новости, 03.05.2024"."""
+_COLON = re.compile(r"\s*[:：]\s*")
 _ROMAN = dict(zip("абвгдежзийклмнопрстуфхцчшщъыьэюяёіїєґў", (
     "a", "b", "v", "g", "d", "e", "zh", "z", "i", "y", "k", "l", "m", "n", "o", "p", "r", "s", "t", "u", "f",
     "h", "c", "ch", "sh", "sch", "", "y", "", "e", "yu", "ya", "e", "i", "i", "e", "g", "u",
@@ -44,7 +47,7 @@ def clean_title(title: str, sites: Sequence[str]) -> str:
     """
     title = plain(title)[:MAX_TITLE]
     for _ in range(3):
-        shorter = _without_site(title, sites)
+        shorter = _without_label(_without_site(title, sites), sites)
         if shorter == title:
             break
         title = shorter
@@ -64,8 +67,20 @@ def _without_site(title: str, sites: Sequence[str]) -> str:
     return title
 
 
+def _without_label(title: str, sites: Sequence[str]) -> str:
+    """Drop the full name of the site before or behind a colon: one word may be what the story is about."""
+    colons = list(_COLON.finditer(title))
+    for at in (colons[-1], colons[0]) if colons else ():
+        head, tail = title[: at.start()], title[at.end() :]
+        for part, rest in ((tail, head), (head, tail)):
+            name = key(part)
+            if name in sites and (" " in name or not name.isascii()) and rest.strip():
+                return rest
+    return title
+
+
 def _names_site(part: str, sites: Sequence[str]) -> bool:
-    name = key(part)
+    name = key(_DATED.sub("", part))
     if not name:
         return True
     return len(name) < 60 and any(_is_name_of(name, site) for site in sites)
@@ -79,7 +94,9 @@ def _is_name_of(name: str, site: str) -> bool:
     parts = name.split()
     if len(shorter) >= 4 and shorter in longer:
         return len(parts) <= len(site.split()) + 3 and len(longer) < 3 * len(shorter)
-    if site in (parts[0], parts[-1]) and all(part == site or part in _COMMON for part in parts):
+    if any(romanised(end) == site for end in (parts[0], parts[-1])) and all(
+        part in _COMMON or romanised(part) == site for part in parts
+    ):
         return True
     return len(parts) > 1 and site.isascii() and 3 <= len(site) <= 20 and _abbreviates(site, parts)
 

@@ -7,10 +7,15 @@ weigh how many words of a line are of each subject.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
 
 from newsbot.extraction.stopwords import PROFILES
 from newsbot.extraction.strings import word_list, words
+from newsbot.extraction.tallies import counts, tally
 
 _SUBJECTS = {
     "law": word_list(
@@ -53,7 +58,7 @@ SMALL = frozenset().union(*PROFILES.values())
 NAMES = ("small", *_SUBJECTS)
 _MOST = 60
 """Words of a line that are looked at."""
-_BITS = 8
+_LETTERS = 10 * _MOST
 
 
 def _by_first() -> dict[str, tuple[tuple[int, re.Pattern[str]], ...]]:
@@ -73,22 +78,21 @@ _BY_FIRST = _by_first()
 
 @lru_cache(maxsize=16384)
 def _signs(word: str) -> int:
-    """1 or 0 for each of :data:`NAMES`, :data:`_BITS` bits apart, so that words are added in one go."""
-    signs = int(word in SMALL)
-    for place, pattern in _BY_FIRST.get(word[0], ()):
-        if pattern.match(word):
-            signs += 1 << (_BITS * place)
-    return signs
+    """A tally of the :data:`NAMES` that a word is of."""
+    found = [place for place, pattern in _BY_FIRST.get(word[0], ()) if pattern.match(word)]
+    return tally([0, *found] if word in SMALL else found)
 
 
-def talk(text: str, said: list[str] | None = None) -> tuple[float, ...]:
-    """Return the share of the words of ``text`` that are of each of :data:`NAMES`.
+def talks(texts: Sequence[str], said: Sequence[list[str]] | None = None) -> NDArray[np.float32]:
+    """Return for each text, by row, the shares of its words that are of each of :data:`NAMES`.
 
-    ``said`` are the words that it begins with, where they are known.
+    ``said`` are the words that each begins with, where they are known.
     """
-    if said is None or len(text) > _MOST * 10:
-        said = words(text[: _MOST * 10])
-    found = said[:_MOST]
-    total = sum(map(_signs, found))
-    count = len(found) or 1
-    return tuple((total >> (_BITS * place) & 255) / count for place in range(len(NAMES)))
+    heads = [
+        words(text[:_LETTERS]) if said is None or len(text) > _LETTERS else said[number]
+        for number, text in enumerate(texts)
+    ]
+    found = [head[:_MOST] for head in heads]
+    totals = counts([sum(map(_signs, own)) for own in found], len(NAMES))
+    shares: NDArray[np.float32] = (totals / np.array([[len(own) or 1] for own in found])).astype(np.float32)
+    return shares

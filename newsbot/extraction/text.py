@@ -15,10 +15,12 @@ from newsbot.extraction.blocks import Block, join, render
 from newsbot.extraction.body import generic_body
 from newsbot.extraction.boilerplate import SiteMemory
 from newsbot.extraction.clues import Known
-from newsbot.extraction.embedded import embedded_blocks
+from newsbot.extraction.embedded import embedded_blocks, sentence_blocks
 from newsbot.extraction.evidence import JSON_LD, RULE
+from newsbot.extraction.form import is_gallery
 from newsbot.extraction.jsonld import texts
-from newsbot.extraction.page import Page
+from newsbot.extraction.nextarticles import next_articles
+from newsbot.extraction.page import Page, text_of
 from newsbot.extraction.selectors import Selected
 from newsbot.extraction.strings import key, looks_like_code, size, squash
 from newsbot.extraction.tidy import tidy, trim_edges
@@ -82,23 +84,40 @@ def find_body(page: Page, selected: Selected, memory: SiteMemory | None = None) 
         return tidy(found) if memory is None else memory.own(page.url, tidy(found))
 
     stated = _stated(page)
-    blocks, method = generic_body(page.tree, _known(page, stated), selected.removed, clean)
+    removed = selected.removed | next_articles(page)
+    blocks, method = generic_body(page.tree, _known(page, stated), removed, clean)
     if stated and _is_better(stated, blocks):
         return Body(tuple(stated), JSON_LD)
     if sum(len(block.text) for block in blocks if block.kind != "heading") < _HARDLY_ANY:
-        carried = tidy(embedded_blocks(page.tree))
-        if carried:
-            return Body(tuple(carried), "embedded")
-        if teaser := _teaser(page):
-            return Body((Block("paragraph", teaser),), TEASER)
+        return _carried(page) or Body(tuple(blocks), method)
     return Body(tuple(blocks), method)
+
+
+def _carried(page: Page) -> Body | None:
+    """What a page without visible text holds of one: in its scripts, below its pictures, as a summary."""
+    found = tidy(embedded_blocks(page.tree))
+    if not found and _is_named(page):
+        found = tidy(sentence_blocks(page.tree))
+    if found:
+        return Body(tuple(found), "embedded")
+    if is_gallery(page, page.headings[0] if page.headings else page.title_tag):
+        below = dict.fromkeys(text_of(element, 1000) for element in page.tree.iter("figcaption"))
+        shown = tidy([Block("paragraph", text) for text in islice(below, _MOST_PICTURES) if text])
+        if size(join(shown)) >= _HARDLY_ANY:
+            return Body(tuple(shown), "captions")
+    teaser = _teaser(page)
+    return Body((Block("paragraph", teaser),), TEASER) if teaser else None
+
+
+def _is_named(page: Page) -> bool:
+    """True for a page whose data call it an article."""
+    return page.nodes.own is not None or "article" in page.meta("og:type").lower()
 
 
 def _teaser(page: Page) -> str:
     """What the data say of an article whose text the page does not hold at all; empty if it is no article."""
     node = page.article
-    named = page.nodes.own is not None or "article" in page.meta("og:type").lower()
-    if node is None or not named or not node.get("datePublished"):
+    if node is None or not _is_named(page) or not node.get("datePublished"):
         return ""
     stated = [*texts(node.get("description")), page.meta("og:description", "description")]
     said = max(map(squash, stated), key=len)  # data may cut theirs short

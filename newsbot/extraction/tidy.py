@@ -11,6 +11,7 @@ from lxml import etree
 from newsbot.extraction.blocks import Block
 from newsbot.extraction.dates import find_date
 from newsbot.extraction.legalnotes import without_legal_end
+from newsbot.extraction.remarks import is_remark, without_questions
 from newsbot.extraction.strings import key
 
 MAX_LABEL = 40
@@ -83,11 +84,13 @@ _ENDS = re.compile(r"[.!?…。»”\"')]\s*$")
 
 def tidy(blocks: list[Block]) -> list[Block]:
     """Return ``blocks`` without pointers to other articles, labels, appeals, picture credits, legal notes."""
-    return without_legal_end([block for block in blocks if not _is_foreign(block.text)])
+    own = [block for block in blocks if not is_foreign(block.text)]
+    return without_legal_end(without_questions(own))
 
 
-def _is_foreign(text: str) -> bool:
-    return foreign_kind(text) > 0
+def is_foreign(text: str) -> bool:
+    """True for a line that is known by its words to be none of an article's."""
+    return foreign_kind(text) > 0 or is_remark(text)
 
 
 def foreign_kind(text: str) -> int:
@@ -164,14 +167,14 @@ def _holder(link: etree._Element) -> etree._Element | None:
     labelled = False
     for _ in range(4):
         parent = element.getparent()
-        if parent is None or parent.tag not in _HOLDERS or (element.tail or "").strip(_CLOSING):
+        if parent is None or parent.tag not in _HOLDERS or ((tail := element.tail) and tail.strip(_CLOSING)):
             return None
         label = _before(parent, element)
         if label is None:
             return None
         labelled = labelled or bool(label)
         if parent.tag in ("p", "li"):
-            return parent if labelled or len("".join(map(str, link.itertext())).strip()) >= 20 else None
+            return parent if labelled or len(_text(link).strip()) >= 20 else None
         element = parent
     return None
 
@@ -183,9 +186,12 @@ def _before(parent: etree._Element, element: etree._Element) -> str | None:
     parts = [parent.text or ""]
     for child in parent:
         if child is not element:
-            parts.extend(map(str, child.itertext()))
-            parts.append(child.tail or "")
+            parts += (_text(child), child.tail or "")
     label = "".join(parts).strip()
     if not label:
         return ""
     return label if len(label) <= MAX_LABEL and label.endswith((":", "|", ">", "»", "–")) else None
+
+
+def _text(element: etree._Element) -> str:
+    return "".join(map(str, element.itertext())) if len(element) else element.text or ""

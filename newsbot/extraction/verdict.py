@@ -43,6 +43,9 @@ _AT_ONCE = re.compile(r"\s{0,9}[0-5]\s{0,9}[;,]\s{0,9}url", re.IGNORECASE)
 _REFRESH = xpath("//meta[translate(@http-equiv,'REFSH','refsh')='refresh']")
 
 
+_NAME_PATH = re.compile(r"/[a-z]{2,20}(?:[-_/][a-z]{2,20})?(?:[-_/][a-z]{2,20})?/?$", re.IGNORECASE)
+_LINKED_HEADINGS = xpath("//*[self::h2 or self::h3 or self::h4][a[@href] or parent::a[@href]]")
+_LEAST_LINKED = 4
 _MANY_WORDS = 4
 _LONG_HEADLINE = 25
 
@@ -50,6 +53,17 @@ _LONG_HEADLINE = 25
 def is_strong(hint: Link | None) -> bool:
     """True for a page that its site announced as news."""
     return hint is not None and hint.where in (Where.FEED, Where.NEWS_SITEMAP, Where.PUSH)
+
+
+_NO_PAGE = re.compile(
+    rb"(?:\xef\xbb\xbf)?\s{0,200}(?:<\?xml[^>]{0,200}>\s{0,200})?(?:<!--[^>]{0,500}-->\s{0,200})?"
+    rb"(?:<(?:rss|feed|urlset|sitemapindex|rdf:RDF)\b|\{\s{0,200}\"|\[\s{0,200}[{\"])"
+)
+
+
+def is_no_page(html: bytes) -> bool:
+    """True for feeds, sitemaps and JSON, by how they begin."""
+    return _NO_PAGE.match(html) is not None
 
 
 def refuse_page(page: Page, text: str, hint: Link | None) -> str | None:
@@ -98,15 +112,14 @@ def _listing(page: Page, blocks: Sequence[Block], length: int, *, named: bool) -
     """A front shows many headlines that are links, and little prose in one place."""
     path = unquote(page.parts.path)
     front, search = _is_front(page), _is_search(page.parts)
-    suspected = (
-        page.nodes.has_list_type()
-        or bool(_TAG_PATH.search(path) or _LIST_PATH.search(path))
-        or search
-        or front
+    listed = (not named and _is_named_as_list(page)) or bool(
+        _TAG_PATH.search(path) or _LIST_PATH.search(path)
     )
+    suspected = page.nodes.has_list_type() or listed or search or front
     paragraphs = sum(1 for block in blocks if len(block.text) >= 100 and _SENTENCE_END.search(block.text))
     headlines = headline_links(page.tree)
-    if headlines < (4 if suspected else 10) or headlines < paragraphs * (3 if named else 2):
+    per_paragraph = 3 if named else 1 if listed else 2
+    if headlines < (4 if suspected else 10) or headlines < paragraphs * per_paragraph:
         return None
     prose, share = concentration(page.tree, length)
     least = 0.6 if suspected else 0.2 if named else 0.3
@@ -138,6 +151,14 @@ def _is_front(page: Page) -> bool:
     if name not in ("", "index.html", "index.php", "index.htm", "home") or page.parts.query:
         return False
     return not _is_headed(page)
+
+
+def _is_named_as_list(page: Page) -> bool:
+    """True for linked headlines below a mere name, at an address of a few plain words: /news/politics."""
+    heading = page.headings[0] if page.headings else page.title_tag
+    if len(heading) >= _LONG_HEADLINE or len(heading.split()) >= _MANY_WORDS:
+        return False
+    return bool(_NAME_PATH.match(page.parts.path)) and len(_LINKED_HEADINGS(page.tree)) >= _LEAST_LINKED
 
 
 def _is_headed(page: Page) -> bool:

@@ -1,0 +1,98 @@
+"""CPU of extraction of this checkout beside that of others and of trafilatura, page by page in turns.
+
+A machine that does other work too is twice as fast in one minute as in the next: times that were measured
+one after the other tell little, those of turns can be compared. Each side is a process of its own; while one
+reads a page the others wait. Processes are new for each pass, so that nothing is remembered of a page; of
+each page the least of all passes counts.
+
+    git worktree add ../before REVISION
+    python -m benchmarks.extraction_turns [--data FOLDER] [--set fundus] [--passes 4] ../before . trafilatura
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+HERE = Path(__file__).parent.parent
+DATA = HERE.parent / "shared" / "extraction"
+TRAFILATURA = "trafilatura"
+
+
+def take_turns(data: Path, name: str, side: str) -> None:
+    """Read a page for each line of stdin; answer with CPU milliseconds."""
+    from benchmarks.extraction import load_definitions, newsbot  # noqa: PLC0415  (of the checkout in turn)
+    from benchmarks.extractors import plain_trafilatura  # noqa: PLC0415
+
+    extract = plain_trafilatura if side == TRAFILATURA else newsbot
+    pages = list(load_definitions(data).ds_flat(str(data / name)))
+    extract(pages[0]["read"](), pages[0]["url"])  # what is loaded once is no cost of a page
+    for page in pages:
+        html, url = page["read"](), page["url"]
+        print("ready", flush=True)
+        if not sys.stdin.readline():  # nobody asks any more
+            return
+        begin = time.process_time()
+        extract(html, url)
+        print((time.process_time() - begin) * 1e3, flush=True)
+
+
+class Side:
+    """A checkout or trafilatura, at work in a process of its own."""
+
+    def __init__(self, name: str, data: Path, pages: str) -> None:
+        folder = HERE if name == TRAFILATURA else Path(name).resolve()
+        command = [sys.executable, __file__, "--wait", "--data", str(data.resolve()), "--set", pages, name]
+        self._process = subprocess.Popen(
+            command,
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": str(folder), "OMP_NUM_THREADS": "1"},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def turns(self) -> Iterator[float]:
+        """Yield the milliseconds of one page after the other, each read when it is asked for."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        while self._process.stdout.readline():
+            self._process.stdin.write("\n")
+            self._process.stdin.flush()
+            yield float(self._process.stdout.readline())
+        if self._process.wait():
+            sys.exit("a side ended with an error, see above")
+
+
+def main() -> None:
+    """Run from the command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("sides", nargs="+", help=f"checkouts, or {TRAFILATURA}")
+    parser.add_argument("--data", type=Path, default=DATA, help="where score.py and the sets are")
+    parser.add_argument("--set", default="fundus", help="which of the sets")
+    parser.add_argument("--passes", type=int, default=4)
+    parser.add_argument("--wait", action="store_true", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.wait:
+        take_turns(arguments.data, arguments.set, arguments.sides[0])
+        return
+    passes = []
+    for _ in range(arguments.passes):
+        sides = [Side(name, arguments.data, arguments.set) for name in arguments.sides]
+        passes.append(list(zip(*(side.turns() for side in sides), strict=True)))
+    least = [tuple(map(min, *page)) if len(passes) > 1 else page[0] for page in zip(*passes, strict=True)]
+    for name, took in zip(arguments.sides, zip(*least, strict=True), strict=True):
+        mean, median = statistics.mean(took), statistics.median(took)
+        print(f"{name:30} {mean:.1f} ms a page in the mean, {median:.1f} in the median")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,118 @@
+"""How much a text looks as people write it, by its letters alone: what chooses between encodings.
+
+The bytes of one encoding, read as another, give letters too, but not those that one language has, and not
+where words have them: capitals inside of words, endings in the middle, letters of two scripts side by side.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from functools import cache
+
+_COMMON = dict(zip("оеаинтсрвлкмдпуяызьбгчйхжюшціїєґщэфъё", range(40, 3, -1), strict=False))
+_UPPER = re.compile("[а-яёіїєґ][А-ЯЁІЇЄҐ]")
+MIXED = re.compile("[A-Za-z][а-яёА-ЯЁіїєґўђјљњћџ]|[а-яёА-ЯЁіїєґўђјљњћџ][A-Za-z]")
+"""Cyrillic beside Latin letters."""
+
+_MARKS = frozenset("\xa0\xad«»“”„‘’‚‹›–—…•·´©®™°§№€£¥¿¡")
+"""Signs that texts in any script have."""
+_SIDE_BY_SIDE = re.compile("[^\\x00-\\x7f](?=[^\\x00-\\x7f])")
+_SCRIPTS = {
+    "greek": (
+        re.compile("[Ͱ-Ͽἀ-῿]"),
+        re.compile("ς(?=[α-ώ])|[α-ώ](?=[Α-Ω])|[A-Za-z](?=[Α-ώ])|[Α-ώ](?=[A-Za-z])"),
+    ),
+    "hebrew": (re.compile("[א-ת]"), re.compile("[ךםןףץ](?=[א-ת])|[A-Za-z](?=[א-ת])|[א-ת](?=[A-Za-z])")),
+    "arabic": (
+        re.compile("[ء-ْپچژگکیھہںے،؛؟]"),
+        re.compile("[ةى](?=[ء-ي])|[A-Za-zÀ-ÿ](?=[ء-ي])|[ء-ي](?=[A-Za-zÀ-ÿ])"),
+    ),
+    "thai": (
+        re.compile("[ก-๛]"),
+        re.compile("(?<![ก-ฮั-ฺ็-๎])[ัิ-ฺ็-๎]|[เ-ไ](?![ก-ฮ])|[A-Za-z](?=[ก-๛])|[ก-๛](?=[A-Za-z])"),
+    ),
+}
+"""Letters of a script, and what no text in it has: signs of the end of a word within one, and the like."""
+_LATIN = (
+    "äöüßéèáóçñ", "àâæçéèêëîïôœùûüÿ", "áéíñóúüª", "áâãàçéêíóôõúºª", "àèéìíòóùú", "åäöæøéèáüóíç", "àçèéíïòóúü",
+    "ąćęłńóśźż", "áčďéěíňóřšťúůýžäĺľŕô", "áéíóöőúüű", "ăâîșțşţ", "čćđšž", "çğışöüâîû", "ąčęėįšųūž",
+    "āčēģīķļņšūž", "äõöüšž", "ëç",
+)  # fmt: skip
+"""Letters beyond ASCII, by language."""
+_ICELANDIC = frozenset("áðéíóúýþæöÁÐÉÍÓÚÝÞÆÖ")
+_IN_ALL_ICELANDIC = frozenset("áíóú")
+"""Without one of these, eth, thorn and y with an accent are Turkish letters of another encoding."""
+_ALPHABETS = tuple(frozenset(letters + letters.upper() + "İ" * ("ı" in letters)) for letters in _LATIN)
+_HAN = frozenset(
+    "的一是不了在人有我他这中大来上国到说们为子和你地出也时年得就那要下以生会自去之过家学对可后小多天而能好都然没日"
+    "于起还发成事只作当看文开用主行方如前所本经面公同三已从动两长民样现分将外但些与高意进法此实回二理点月明其全工者"
+    "情部正名定问力机等业最间新因重被第相次东政海使平世信北关内加化由代军产入先水万市体别报這來國個說們為時會過學對後"
+)  # fmt: skip
+"""Characters that make up near half of any Chinese text, in both forms."""
+_EAST_ASIAN = {
+    "ja": frozenset(map(chr, range(0x3041, 0x3094))),
+    "ko": frozenset(map(chr, range(0xAC00, 0xD7A4))),
+    "zh": _HAN,
+}
+_SHARES = {"ja": 4.0, "ko": 1.2, "zh": 2.5}
+
+
+@cache
+def _runs(script: str) -> re.Pattern[str]:
+    return re.compile(f"(?:{_SCRIPTS[script][0].pattern})+")
+
+
+def cyrillic(text: str) -> float:
+    """How much the letters beyond ASCII look like Russian or Ukrainian prose: 0 to about 1.
+
+    Common small letters count in full, rare ones less. The wrong Cyrillic encoding shows by capitals
+    inside words (KOI8-R and windows-1251 have the cases the other way round) and by signs that are no
+    letters; a western one by single letters inside Latin words.
+    """
+    high = [sign for sign in text if sign > "\x7f"]
+    if not high:
+        return 0.0
+    weight = sum(
+        1.0 if _COMMON.get(sign, 0) > 14 else 0.6 if sign.isalpha() and "Ѐ" <= sign <= "ӿ" else 0.0
+        for sign in high
+    )
+    faults = len(_UPPER.findall(text)) * 2 + len(MIXED.findall(text)) * 2
+    return max(0.0, (weight - faults) / len(high))
+
+
+def of_script(text: str, script: str) -> float:
+    """How much of the letters beyond ASCII is ``greek``, ``hebrew``, ``arabic`` or ``thai`` prose: 0 to 1.
+
+    They stand side by side: accents and quotation marks of texts in Latin letters stand alone.
+    """
+    letters, faults = _SCRIPTS[script]
+    high = sum(1 for sign in text if sign > "\x7f" and sign not in _MARKS)
+    found = letters.findall(text)
+    if not high or len(found) - len(_runs(script).findall(text)) < high / 2:
+        return 0.0
+    return max(0.0, (len(found) - 2 * len(faults.findall(text))) / high)
+
+
+def latin(text: str) -> float:
+    """The share of the signs beyond ASCII that one language in Latin letters has; 1 where there are none."""
+    high = Counter(sign for sign in text if sign > "\x7f" and sign not in _MARKS)
+    total = high.total()
+    if not total:
+        return 1.0
+    alphabets = (*_ALPHABETS, _ICELANDIC) if _IN_ALL_ICELANDIC & high.keys() else _ALPHABETS
+    return max(sum(high[sign] for sign in alphabet & high.keys()) for alphabet in alphabets) / total
+
+
+def east_asian(text: str, language: str) -> float:
+    """How much of the signs beyond ASCII is what ``ja``, ``ko`` or ``zh`` cannot do without: 0 to 1.
+
+    Japanese has Hiragana for a fifth of its signs at least, Chinese some hundred characters for as much.
+    """
+    high = Counter(sign for sign in text if sign > "\x7f")
+    total = high.total()
+    if not total or high["\ufffd"] * 50 > total or len(_SIDE_BY_SIDE.findall(text)) * 2 < total:
+        return 0.0
+    return min(
+        1.0, sum(high[sign] for sign in _EAST_ASIAN[language] & high.keys()) * _SHARES[language] / total
+    )

@@ -1,0 +1,52 @@
+"""Lines that a site says beside its articles, known by their words alone, in many languages.
+
+They are taken out of a text after it was found; the learned trees do not know of them.
+"""
+
+from __future__ import annotations
+
+import re
+
+from newsbot.extraction.blocks import Block
+from newsbot.extraction.notices import speaks_of_consent
+
+_LONGEST = 400
+_LONGEST_POINTER = 200
+_POINTER = re.compile(
+    r"^\W{0,3}(?:関連(?:記事|ニュース|リンク)|あわせて読みたい|相关(?:阅读|新闻|报道)|相關(?:閱讀|新聞|報導)|"
+    r"延伸(?:閱讀|阅读)|推荐阅读|更多阅读|관련\s?(?:기사|뉴스)|[إا]قر[أا] (?:أيض|المزيد|كذلك)|"
+    r"شاهد (?:أيض|كذلك)|קראו (?:גם|עוד)|(?:بیشتر )?بخوانید|(?:यह|ये) भी पढ़ें|ayrıca (?:okuyun|bak)|"
+    r"bunu da oku|olvass(?:a|on|ák)? el|přečtěte si|"
+    r"czytaj dalej|прочитайте также|читайте ещё)[^:：|]{0,20}(?:[:：|]|$)",
+    re.IGNORECASE,
+)
+_CREDITED = re.compile(
+    r"\((?:photo|photograph|foto|bild|image|imagen|фото|zdjęcie|fot\.)\s{0,2}(?::|by\b|©|/)[^()]{2,60}\)\W{0,2}$",
+    re.IGNORECASE,
+)
+"""A caption that ends with its photographer."""
+_WE = re.compile(
+    r"^\W{0,3}(?:we\b|our site|this (?:site|website)|by (?:clicking|continuing)|wir\b|diese (?:web)?seite|"
+    r"nous\b|ce site|nosotros\b|este sitio|utilizamos|noi\b|questo sito|мы\b|этот сайт|наш сайт|ми\b|"
+    r"używamy|ta strona)",
+    re.IGNORECASE,
+)
+
+
+def is_remark(text: str) -> bool:
+    """True for a pointer to another article and for a caption that ends with its photographer."""
+    if len(text) > _LONGEST_POINTER:
+        return False
+    return bool(_POINTER.match(text) or (")" in text[-3:] and _CREDITED.search(text)))
+
+
+def asks_reader(text: str) -> bool:
+    """True for a line in which the site asks for consent to cookies."""
+    return len(text) <= _LONGEST and bool(_WE.match(text)) and speaks_of_consent(text)
+
+
+def without_questions(blocks: list[Block]) -> list[Block]:
+    """Return ``blocks`` without such lines, unless the text is hardly anything else."""
+    kept = [block for block in blocks if not asks_reader(block.text)]
+    letters = sum(len(block.text) for block in kept)
+    return kept if 2 * letters >= sum(len(block.text) for block in blocks) else blocks
