@@ -11,7 +11,7 @@
 * Races: processes insert like texts at the same instant; a round fails if two did not see each other. With
   datasketch each asks, then inserts, as there is no other way.
 
-    python -m benchmarks.dedup_index [--documents 100000] [--rounds 10000] [--theirs 300] [--json]
+    python -m benchmarks.dedup_index [--documents 100000] [--rounds 10000] [--theirs 300] [--only sqlite]
 """
 
 from __future__ import annotations
@@ -270,15 +270,19 @@ def races(system: str, where: str, rounds: int, racers: int) -> Row:
 
 def measure(url: str, folder: Path, arguments: argparse.Namespace) -> Iterator[Row]:
     """Yield all rows."""
-    yield from theirs(url, arguments.theirs)
-    yield from ours_in_redis(url, arguments.documents)
-    yield from ours_in_a_file(folder, arguments.documents)
+    if arguments.only != "sqlite":
+        yield from theirs(url, arguments.theirs)
+        yield from ours_in_redis(url, arguments.documents)
+    if arguments.only != "redis":
+        yield from ours_in_a_file(folder, arguments.documents)
     for racers in RACERS if arguments.rounds else ():
         for system, where, rounds in (
             ("datasketch, Redis", url, min(arguments.rounds, arguments.theirs)),
             ("newsbot, Redis", url, arguments.rounds),
             ("newsbot, SQLite", str(folder / f"{racers}.db"), arguments.rounds),
         ):
+            if arguments.only and not system.lower().endswith(arguments.only):
+                continue
             emptied(url)
             open_index(where).close()
             yield races(system, where, rounds, racers)
@@ -310,6 +314,7 @@ def main() -> None:
     parser.add_argument("--documents", type=int, default=100_000, help="in newsbot's indexes")
     parser.add_argument("--theirs", type=int, default=300, help="documents, and rounds, of datasketch")
     parser.add_argument("--rounds", type=int, default=10_000, help="of each race; 0: none")
+    parser.add_argument("--only", choices=("redis", "sqlite"), help="where; default: both")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     rows = []

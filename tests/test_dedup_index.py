@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
 
-from newsbot.dedup import sqlite
 from newsbot.dedup.index import KEEP, MAX_CANDIDATES
-from newsbot.dedup.minhash import signature
-from newsbot.dedup.sqlite import SqliteIndex
-from newsbot.errors import SchemaError
+from newsbot.dedup.minhash import Signature, signature
+from newsbot.dedup.sqlite import SqliteIndex, recent
+from newsbot.dedup.sqlite import index as sqlite_index
+from newsbot.errors import DataFull, SchemaError
 from tests.test_dedup_minhash import text_of
 
 NOW = 1_700_000_000.0
@@ -31,33 +31,89 @@ def index(path: Path) -> Iterator[SqliteIndex]:
     opened.close()
 
 
-def kept(path: Path) -> tuple[int, int]:
-    """Return how many texts and postings the file holds."""
-    with sqlite3.connect(path) as database:
-        texts = int(database.execute("SELECT count(*) FROM near_text").fetchone()[0])
-        octets = database.execute("SELECT coalesce(sum(length(postings)), 0) FROM near_bucket").fetchone()[0]
-    database.close()
-    return texts, octets // 6
+def kept(path: Path) -> tuple[int, int, int]:
+    """Return how many texts the file holds, how many postings in buckets, how many texts not yet."""
+    with closing(sqlite3.connect(path)) as database:
+        counts = [
+            database.execute(f"SELECT {what}").fetchone()[0]
+            for what in (
+                "count(*) FROM near_text",
+                "coalesce(sum(length(postings)), 0) / 6 FROM near_bucket",
+                "count(*) FROM near_recent",
+            )
+        ]
+    texts, postings, recent = counts
+    return texts, postings, recent
 
 
-def test_a_text_costs_seventeen_postings_and_replaces_itself(index: SqliteIndex, path: Path) -> None:
-    first, second = " ".join(text_of(1)), " ".join(text_of(2))
-    for text, postings in ((first, 17), (first, 17), (second, 33)):  # those of the first wait to be met
-        index.check_and_insert("doc", "a.org", signature(text), NOW)
-        assert kept(path) == (1, postings)
-    index.check_and_insert("other", "a.org", signature(first), NOW)
-    assert kept(path) == (2, 34)
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fold a chunk with each text."""
+    monkeypatch.setattr(recent, "EVERY", 1)
 
 
-def test_postings_of_what_is_gone_are_cleared_away(
+def texts(start: int, stop: int) -> Iterator[tuple[str, Signature]]:
+    return ((f"doc {number}", signature(" ".join(text_of(number)))) for number in range(start, stop))
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_text_costs_seventeen_postings_and_waits_for_all_chunks_once(
+    index: SqliteIndex, path: Path
+) -> None:
+    for doc, one in texts(0, 200):
+        index.check_and_insert(doc, "a.org", one, NOW)
+    kept_texts, postings, waiting = kept(path)
+    assert (kept_texts, waiting) == (200, recent.CHUNKS)
+    assert 17 * (200 - recent.CHUNKS) <= postings <= 17 * 200
+    for doc, one in texts(0, 200):
+        (near,) = index.check_and_insert(f"copy of {doc}", "b.org", one, NOW)
+        assert near.doc_id == doc
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_text_that_changes_leaves_no_postings_behind(index: SqliteIndex, path: Path) -> None:
+    for turn in range(1000):
+        index.check_and_insert("doc", "a.org", signature(" ".join(text_of(turn % 3))), NOW)
+    count, postings, waiting = kept(path)
+    assert (count, waiting) == (1, recent.CHUNKS)
+    assert postings <= 3 * 16 + 1
+
+
+@pytest.mark.usefixtures("quick")
+def test_postings_of_what_is_gone_are_cleared_away(index: SqliteIndex, path: Path) -> None:
+    for doc, one in texts(0, 100):
+        index.check_and_insert(doc, "a.org", one, NOW)
+    for doc, one in texts(200, 400):
+        index.check_and_insert(doc, "a.org", one, NOW + 2 * KEEP)
+    count, postings, _ = kept(path)
+    assert count == 200
+    assert postings <= 17 * 200
+    for doc, one in texts(0, 100):
+        assert index.check_and_insert(f"copy of {doc}", "b.org", one, NOW + 2 * KEEP) == []
+
+
+def test_an_insertion_that_failed_leaves_no_trace_in_memory(
     index: SqliteIndex, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sqlite, "_BUCKETS", 1)  # each clearing begins at the first bucket
-    for number in range(10):
-        index.check_and_insert(f"old {number}", "a.org", signature(" ".join(text_of(number))), NOW)
-    for number in range(193):
-        index.check_and_insert("new", "a.org", signature(f"{number} " * 30), NOW + 2 * KEEP)
-    assert kept(path) == (0, 0)
+    """The number of the text that could not be committed is that of the next one."""
+    (lost, first), (doc, second) = texts(0, 2)
+    with monkeypatch.context() as patch:
+        patch.setattr(sqlite_index, "transaction", full)
+        with pytest.raises(DataFull):
+            index.check_and_insert(lost, "a.org", first, NOW)
+    with closing(SqliteIndex(path)) as other:
+        assert other.check_and_insert(doc, "a.org", second, NOW) == []
+        assert [near.doc_id for near in index.check_and_insert("copy", "a.org", second, NOW)] == [doc]
+        assert index.check_and_insert("asked", "a.org", first, NOW) == []
+
+
+@contextmanager
+def full(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
+    """A transaction whose last step fails."""
+    connection.execute("BEGIN IMMEDIATE")
+    yield connection
+    connection.execute("ROLLBACK")
+    raise DataFull("the disk is full")
 
 
 def test_numbers_are_never_used_again(index: SqliteIndex, path: Path) -> None:
@@ -67,23 +123,29 @@ def test_numbers_are_never_used_again(index: SqliteIndex, path: Path) -> None:
             other.check_and_insert(f"{number}", "a.org", signature(" ".join(text_of(number))), NOW)
         for _ in range(70):
             index.check_and_insert("short", "a.org", signature("Short."), NOW + 2 * KEEP)
-        assert kept(path)[0] == 0
+        assert index.count() == 0
         same = signature(" ".join(text_of(100)))
         assert index.check_and_insert("one", "a.org", same, NOW + 2 * KEEP) == []
         assert [n.doc_id for n in other.check_and_insert("two", "a.org", same, NOW + 2 * KEEP)] == ["one"]
 
 
+@pytest.mark.usefixtures("quick")
 def test_a_template_fills_no_more_than_its_share_of_a_bucket(index: SqliteIndex, path: Path) -> None:
     same = signature(" ".join(text_of(1)))
-    for number in range(MAX_CANDIDATES + 30):
-        index.check_and_insert(f"{number}", "a.org", same, NOW + number)
-    assert kept(path) == (MAX_CANDIDATES + 30, 16 * (MAX_CANDIDATES + 1) + MAX_CANDIDATES + 30)
+    number = 3 * recent.CHUNKS
+    for nth in range(number):
+        index.check_and_insert(f"{nth}", "a.org", same, NOW + nth)
+    count, postings, _ = kept(path)
+    assert count == number
+    assert postings <= 16 * MAX_CANDIDATES + number
+    found = index.check_and_insert("asked", "a.org", same, NOW + number)
+    assert [near.doc_id for near in found] == [f"{nth}" for nth in range(number - MAX_CANDIDATES, number)]
 
 
 def test_the_first_layout_gives_way(path: Path) -> None:
     SqliteIndex(path).close()
     with sqlite3.connect(path) as database:
-        for table in ("near_text", "near_bucket"):
+        for table in ("near_text", "near_bucket", "near_recent", "near_chunk"):
             database.execute(f"DROP TABLE {table}")
         database.execute("CREATE TABLE near_doc (id INTEGER PRIMARY KEY)")
         database.execute("CREATE TABLE near_band (bucket INTEGER PRIMARY KEY)")
@@ -100,7 +162,7 @@ def test_an_index_of_another_scheme_is_refused(path: Path, monkeypatch: pytest.M
     SqliteIndex(path).close()
     SqliteIndex(path).close()
     with monkeypatch.context() as patch:
-        patch.setattr(sqlite, "SCHEME", "affine64 seed=2")
+        patch.setattr(sqlite_index, "SCHEME", "affine64 seed=2")
         with pytest.raises(
             SchemaError, match=r"newsbot\.db: .*affine32 seed=1.*affine64 seed=2.*reindex --anew"
         ):
@@ -109,5 +171,5 @@ def test_an_index_of_another_scheme_is_refused(path: Path, monkeypatch: pytest.M
         for table in ("near_text", "near_bucket", "near_scheme"):
             database.execute(f"DELETE FROM {table}")
     database.close()
-    monkeypatch.setattr(sqlite, "SCHEME", "affine64 seed=2")
+    monkeypatch.setattr(sqlite_index, "SCHEME", "affine64 seed=2")
     SqliteIndex(path).close()

@@ -1,27 +1,36 @@
-"""The near-duplicate index in the embedded data file; what it promises: :mod:`newsbot.dedup.index`.
+"""The index itself; what it promises: :mod:`newsbot.dedup.index`.
 
 Looking and inserting are one transaction. A text is one row (:mod:`newsbot.dedup.record`); its postings, one
-a passage and one for its id, lie in a million buckets, each a row that holds the postings of many texts: a
-row for each posting would take twice the room. What is gone leaves its postings behind; they are taken out
-when their bucket is written.
+a passage and one for its id, are noted together in another row until they lie in 65,536 buckets, each a row
+that holds those of many texts: a row for each posting would take twice the room, and writing them at once
+a page for each. What is gone leaves its
+postings behind; they are taken out when their bucket is written.
 """
 
 from __future__ import annotations
 
 import json
-import random
 from collections import Counter
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 
-from newsbot.dedup.index import BUCKETS, KEEP, MAX_CANDIDATES, SHARED, Near, near_of, posting_hashes
+from newsbot.dedup.index import BUCKETS, KEEP, SHARED, Near, near_of, posting_hashes
 from newsbot.dedup.minhash import Signature
 from newsbot.dedup.passages import PASSAGES
 from newsbot.dedup.record import Record, pack, seconds, unpack
 from newsbot.dedup.shortening import PIECES_ID, shorten
+from newsbot.dedup.sqlite.folding import fold, newest_living
+from newsbot.dedup.sqlite.postings import (
+    HASH_BITS,
+    TAG_BITS,
+    packed,
+    tag_of,
+    unpacked,
+    with_tag,
+)
+from newsbot.dedup.sqlite.recent import Recent
 from newsbot.errors import SchemaError
 from newsbot.sqlitefile import open_database, readable_errors, transaction
 
@@ -51,18 +60,30 @@ _MIGRATIONS = (
         postings BLOB NOT NULL
     );
     """,
-)
-_POSTING = 6
-_TAG = 2  # bytes of a posting that are hash
-_TEND_EVERY = 64  # insertions between two clearings
-_FORGET_AT_ONCE = 256  # texts that one clearing may take: more than come in between, so that it keeps up
-_CLEAR_AT_ONCE = 64  # buckets
-_BUCKETS = 1 << 20
-_CHECKPOINT_PAGES = 16_000
-"""An insertion writes 18 pages all over the file: the more are gathered, the fewer are written twice. No more
-than the log keeps of its room (``journal_size_limit``)."""
+    """
+    -- Never released either.
+    DELETE FROM near_text;
+    DELETE FROM near_bucket;
+    DELETE FROM near_scheme;
 
-_NO_TEXT = 1 << 8 * (_POSTING - _TAG)  # higher than any number
+    -- The postings of a text until all chunks of buckets have theirs: 17 hashes of 32 bits.
+    -- near_bucket, from here on: 16 bits of the hash are its id, 16 stand in the posting.
+    CREATE TABLE near_recent (
+        id     INTEGER PRIMARY KEY,  -- of the text
+        hashes BLOB NOT NULL,
+        met    BLOB NOT NULL         -- those that another text had
+    );
+    CREATE TABLE near_chunk (
+        id   INTEGER PRIMARY KEY,  -- so many buckets: newsbot/dedup/sqlite/recent.py
+        upto INTEGER NOT NULL      -- its buckets have all texts up to this one
+    );
+    """,
+)
+_FORGET_EVERY = 64  # insertions
+_FORGET_AT_ONCE = 256  # texts: more than come in between, so that it keeps up
+_CHECKPOINT_PAGES = 16_000
+"""Writing a chunk goes all over the file: the more are gathered, the fewer pages are written twice. No more
+than the log keeps of its room (``journal_size_limit``)."""
 
 _READ_BUCKETS = {
     count: f"SELECT id, postings FROM near_bucket WHERE id IN ({', '.join('?' * count)})"  # noqa: S608 - signs of ours
@@ -76,8 +97,7 @@ class SqliteIndex:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._insertions = 0
-        self._tail = 0  # all texts below this number are gone
-        self._chance = random.Random()  # noqa: S311  which buckets are cleared next is no secret
+        self._recent = Recent()
         self._database = open_database(path, component="dedup", migrations=_MIGRATIONS)
         try:
             with readable_errors(path):
@@ -91,13 +111,17 @@ class SqliteIndex:
         """See :meth:`newsbot.dedup.index.NearIndex.check_and_insert`."""
         moment = seconds(at)
         record = pack(doc_id, shorten(doc_id), source, signature, moment) if signature.comparable else None
-        places = _places(doc_id, signature)
-        with readable_errors(self._path), transaction(self._database):
-            if self._insertions % _TEND_EVERY == 0:
-                self._forget(moment - int(KEEP))
-                self._clear()
-            self._insertions += 1
-            found = self._insert(doc_id, record, places, moment - int(KEEP))
+        hashes = _hashes(doc_id, signature)
+        oldest = moment - int(KEEP)
+        try:
+            with readable_errors(self._path), transaction(self._database):
+                if self._insertions % _FORGET_EVERY == 0:
+                    self._forget(oldest)
+                self._insertions += 1
+                found = self._insert(doc_id, record, hashes, oldest)
+        except BaseException:
+            self._recent = Recent()  # it may hold what the file does not
+            raise
         return near_of(signature, found) if found and record else []
 
     def count(self) -> int:
@@ -110,19 +134,19 @@ class SqliteIndex:
         self._database.close()
 
     # --- inside
-    def _insert(
-        self, doc_id: str, record: bytes | None, places: list[tuple[int, bytes]], oldest: int
-    ) -> list[Record]:
+    def _insert(self, doc_id: str, record: bytes | None, hashes: list[int], oldest: int) -> list[Record]:
         """Keep a record (None: only take out what has its id); return the candidates, oldest first."""
-        rows = self._database.execute(_READ_BUCKETS[len(places)], [bucket for bucket, _ in places])
-        buckets = {row[0]: row[1] for row in rows}
-        told = dict(buckets)
-        if self._tail:
-            told = {bucket: _without_old(postings, self._tail) for bucket, postings in buckets.items()}
-        hits = [place for place in places if place[1] in told.get(place[0], b"")]  # most texts have none
-        same = set(_numbers(told, places[-1]))
+        recent = self._recent
+        recent.catch_up(self._database)
+        turn = recent.due()
+        if turn is not None:
+            fold(self._database, recent, turn)
+        told = self._told(hashes)
+        same = set(unpacked(told.get(hashes[-1], b"")))
         counted = Counter(
-            number for place in hits if place is not places[-1] for number in _keep_newest(told, place)
+            number
+            for hash_ in told.keys() & hashes[:-1]
+            for number in newest_living(self._database, told[hash_])
         )
         candidates = {number for number, shared in counted.items() if shared >= SHARED}
         texts = self._texts(candidates | same)
@@ -130,16 +154,31 @@ class SqliteIndex:
             self._database.execute("DELETE FROM near_text WHERE id = ?", (number,))
             del texts[number]
         gone = (candidates | same) - texts.keys()
-        for place in hits if gone else ():
-            _drop(told, place, gone)
+        for hash_ in told if gone else ():
+            recent.leave_out(hash_, gone)
         if record is not None:
-            added = self._database.execute("INSERT INTO near_text (record) VALUES (?)", (record,)).lastrowid
-            assert added is not None
-            ending = added.to_bytes(_POSTING - _TAG)
-            for bucket, tag in places:
-                told[bucket] = told.get(bucket, b"") + tag + ending
-        self._write(told, buckets)
+            self._keep(record, hashes, list(told))
         return [texts[number] for number in sorted(candidates & texts.keys()) if texts[number].at >= oldest]
+
+    def _told(self, hashes: list[int]) -> dict[int, bytes]:
+        """Return the texts under each of the hashes that somebody has: of most texts nobody has any."""
+        rows = self._database.execute(_READ_BUCKETS[len(hashes)], [hash_ >> TAG_BITS for hash_ in hashes])
+        buckets, noted = dict(rows.fetchall()), self._recent.under(hashes)
+        told = dict(noted)
+        for hash_ in hashes:
+            there = with_tag(buckets.get(hash_ >> TAG_BITS, b""), tag_of(hash_))
+            if there:
+                told[hash_] = there + noted.get(hash_, b"")
+        return told
+
+    def _keep(self, record: bytes, hashes: list[int], met: list[int]) -> None:
+        number = self._database.execute("INSERT INTO near_text (record) VALUES (?)", (record,)).lastrowid
+        assert number is not None
+        self._database.execute(
+            "INSERT INTO near_recent (id, hashes, met) VALUES (?, ?, ?)",
+            (number, packed(hashes), packed(met)),
+        )
+        self._recent.add(number, hashes, met)
 
     def _texts(self, numbers: set[int]) -> dict[int, Record]:
         if not numbers:
@@ -149,17 +188,6 @@ class SqliteIndex:
             (json.dumps(list(numbers)),),
         )
         return {row[0]: unpack(row[1]) for row in rows}
-
-    def _write(self, now: dict[int, bytes], before: dict[int, bytes]) -> None:
-        changed = [(bucket, postings) for bucket, postings in now.items() if before.get(bucket) != postings]
-        self._database.executemany(
-            "INSERT OR REPLACE INTO near_bucket (id, postings) VALUES (?, ?)",
-            [one for one in changed if one[1]],
-        )
-        self._database.executemany(
-            "DELETE FROM near_bucket WHERE id = ?",
-            [(bucket,) for bucket, postings in changed if not postings],
-        )
 
     def _forget(self, before: int) -> None:
         """Take out the oldest texts, as far as they came before that second."""
@@ -173,18 +201,6 @@ class SqliteIndex:
             last = number
         if last is not None:
             self._database.execute("DELETE FROM near_text WHERE id <= ?", (last,))
-
-    def _clear(self) -> None:
-        """Take the postings of texts that are gone out of some buckets, which ones is up to chance."""
-        (oldest,) = self._database.execute("SELECT min(id) FROM near_text").fetchone()
-        self._tail = oldest or 0
-        rows = self._database.execute(
-            "SELECT id, postings FROM near_bucket WHERE id >= ? ORDER BY id LIMIT ?",
-            (self._chance.randrange(_BUCKETS), _CLEAR_AT_ONCE),
-        )
-        before = {row[0]: row[1] for row in rows}
-        tail = oldest or _NO_TEXT
-        self._write({bucket: _without_old(postings, tail) for bucket, postings in before.items()}, before)
 
     def _check_scheme(self) -> None:
         row = self._database.execute("SELECT scheme FROM near_scheme").fetchone()
@@ -210,57 +226,11 @@ def empty(path: Path) -> None:
         readable_errors(path),
         transaction(database),
     ):
-        for table in ("near_bucket", "near_text", "near_scheme"):
+        for table in ("near_chunk", "near_recent", "near_bucket", "near_text", "near_scheme"):
             database.execute(f"DELETE FROM {table}")  # noqa: S608 - names of ours
 
 
-def _places(doc_id: str, signature: Signature) -> list[tuple[int, bytes]]:
-    """Return bucket and tag of each posting; the last one is that of the id."""
-    bits = (posting_hashes(doc_id, signature) >> np.uint64(28)).tolist()
-    return [(hash_ >> 16, (hash_ & 0xFFFF).to_bytes(_TAG)) for hash_ in bits]
-
-
-def _found(postings: bytes, tag: bytes) -> Iterator[int]:
-    """Yield where postings with a tag begin, oldest text first."""
-    at = postings.find(tag)
-    while at >= 0:
-        if at % _POSTING == 0:
-            yield at
-        at = postings.find(tag, at + 1)
-
-
-def _number(postings: bytes, at: int) -> int:
-    return int.from_bytes(postings[at + _TAG : at + _POSTING])
-
-
-def _numbers(told: dict[int, bytes], place: tuple[int, bytes]) -> list[int]:
-    """The texts that are noted at a place."""
-    bucket, tag = place
-    postings = told.get(bucket)
-    return [_number(postings, at) for at in _found(postings, tag)] if postings else []
-
-
-def _keep_newest(told: dict[int, bytes], place: tuple[int, bytes]) -> list[int]:
-    """Leave the newest texts at a place, and return them."""
-    numbers = _numbers(told, place)
-    if len(numbers) > MAX_CANDIDATES:
-        _drop(told, place, set(numbers[:-MAX_CANDIDATES]))
-    return numbers[-MAX_CANDIDATES:]
-
-
-def _drop(told: dict[int, bytes], place: tuple[int, bytes], gone: set[int]) -> None:
-    """Take the postings of some texts out of a place."""
-    bucket, tag = place
-    postings = told.get(bucket, b"")
-    for at in reversed(list(_found(postings, tag))):
-        if _number(postings, at) in gone:
-            postings = postings[:at] + postings[at + _POSTING :]
-    told[bucket] = postings
-
-
-def _without_old(postings: bytes, tail: int) -> bytes:
-    """Leave out the postings at the front whose texts are gone: the oldest stand first."""
-    at = 0
-    while at < len(postings) and _number(postings, at) < tail:
-        at += _POSTING
-    return postings[at:]
+def _hashes(doc_id: str, signature: Signature) -> list[int]:
+    """Return the hash of each posting; the last one is that of the id."""
+    hashes: list[int] = (posting_hashes(doc_id, signature) >> np.uint64(64 - HASH_BITS)).tolist()
+    return hashes

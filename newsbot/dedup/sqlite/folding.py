@@ -1,0 +1,130 @@
+"""Recent postings go into their buckets, one chunk of all buckets at a time, and what is gone leaves them.
+
+A turn reads and writes each bucket of its chunk once, however many postings it gets; it takes some
+milliseconds and is part of the insertion whose turn it is.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+
+import numpy as np
+
+from newsbot.dedup.index import MAX_CANDIDATES
+from newsbot.dedup.sqlite.postings import (
+    BUCKET_BITS,
+    NO_TEXT,
+    NUMBER,
+    TAG,
+    TAG_BITS,
+    join,
+    packed,
+    tag_of,
+    unpacked,
+    with_tag,
+    without,
+    without_old,
+)
+from newsbot.dedup.sqlite.recent import CHUNK_BITS, Chunk, Recent
+
+_LOOKED_AT = 4 * MAX_CANDIDATES
+"""The newest numbers of a hash that are looked at: some of them may be gone."""
+
+Buckets = dict[int, bytes]
+
+
+def fold(database: sqlite3.Connection, recent: Recent, turn: int) -> None:
+    """Bring the buckets of a chunk up to date, inside a transaction; ``recent`` has caught up."""
+    before = _read(database, turn)
+    (oldest,) = database.execute("SELECT min(id) FROM near_text").fetchone()
+    first = packed([oldest or NO_TEXT - 1])
+    now = dict(before)
+    for bucket, postings in before.items():
+        if postings[:NUMBER] < first:
+            now[bucket] = without_old(postings, first)
+    chunk = recent.take(turn)
+    _tidy(database, chunk, now)
+    for bucket, numbers, tags in _by_bucket(chunk.postings):
+        now[bucket] = join(now.get(bucket, b""), numbers, tags)
+    _write(database, now, before)
+    database.execute("INSERT OR REPLACE INTO near_chunk (id, upto) VALUES (?, ?)", (turn, recent.newest))
+    database.execute("DELETE FROM near_recent WHERE id <= ?", (recent.folded,))
+
+
+def newest_living(database: sqlite3.Connection, numbers: bytes) -> list[int]:
+    """Return the newest of packed numbers, at most ``MAX_CANDIDATES``.
+
+    Where there are more, those of texts that are gone do not count.
+    """
+    if len(numbers) <= NUMBER * MAX_CANDIDATES:
+        return unpacked(numbers)
+    looked_at = unpacked(numbers[-NUMBER * _LOOKED_AT :])
+    living = _living(database, looked_at)
+    return [number for number in looked_at if number in living][-MAX_CANDIDATES:]
+
+
+def _living(database: sqlite3.Connection, numbers: Iterable[int]) -> set[int]:
+    rows = database.execute(
+        "SELECT id FROM near_text WHERE id IN (SELECT value FROM json_each(?))",
+        (json.dumps(list(numbers)),),
+    )
+    return {row[0] for row in rows}
+
+
+def _tidy(database: sqlite3.Connection, chunk: Chunk, buckets: Buckets) -> None:
+    """Leave, under hashes that several texts had, the newest that are still there: in buckets and chunk."""
+    shared = {}
+    for hash_ in chunk.met:
+        there = with_tag(buckets.get(hash_ >> TAG_BITS, b""), tag_of(hash_))
+        shared[hash_] = there, unpacked((there + chunk.postings.get(hash_, b""))[-NUMBER * _LOOKED_AT :])
+    living = _living(database, {number for _, looked_at in shared.values() for number in looked_at})
+    for hash_, (there, looked_at) in shared.items():
+        stay = [number for number in looked_at if number in living][-MAX_CANDIDATES:]
+        gone = set(unpacked(there)).difference(stay)
+        if gone:
+            bucket = hash_ >> TAG_BITS
+            buckets[bucket] = without(buckets[bucket], tag_of(hash_), gone)
+        new = set(unpacked(chunk.postings.get(hash_, b"")))
+        chunk.postings[hash_] = packed([number for number in stay if number in new])
+
+
+def _by_bucket(postings: dict[int, bytes]) -> Iterator[tuple[int, bytes, bytes]]:
+    """Yield, of each bucket that gets postings, its id, and their numbers and tags, oldest first."""
+    hashes = np.fromiter(postings, np.uint64, len(postings))
+    numbers = np.frombuffer(b"".join(postings.values()), dtype=">u4").astype(np.uint64)
+    if len(numbers) != len(hashes):
+        hashes = np.repeat(hashes, [len(row) // NUMBER for row in postings.values()])
+    number_bits = 8 * NUMBER
+    rows = hashes >> TAG_BITS << (number_bits + TAG_BITS) | numbers << TAG_BITS | hashes & (1 << TAG_BITS) - 1
+    rows.sort()
+    buckets = rows >> (number_bits + TAG_BITS)
+    starts = np.flatnonzero(np.diff(buckets, prepend=np.uint64(1 << BUCKET_BITS)))
+    in_order = (rows >> TAG_BITS).astype(">u4").tobytes()
+    tags = rows.astype(">u2").tobytes()
+    for bucket, (start, stop) in zip(
+        buckets[starts].tolist(), pairwise([*starts.tolist(), len(rows)]), strict=True
+    ):
+        yield bucket, in_order[start * NUMBER : stop * NUMBER], tags[start * TAG : stop * TAG]
+
+
+def _read(database: sqlite3.Connection, turn: int) -> Buckets:
+    buckets = 1 << BUCKET_BITS - CHUNK_BITS
+    rows = database.execute(
+        "SELECT id, postings FROM near_bucket WHERE id >= ? AND id < ?",
+        (turn * buckets, (turn + 1) * buckets),
+    )
+    return dict(rows.fetchall())
+
+
+def _write(database: sqlite3.Connection, now: Buckets, before: Buckets) -> None:
+    changed = [(bucket, postings) for bucket, postings in now.items() if before.get(bucket) != postings]
+    database.executemany(
+        "INSERT OR REPLACE INTO near_bucket (id, postings) VALUES (?, ?)",
+        [one for one in changed if one[1]],
+    )
+    database.executemany(
+        "DELETE FROM near_bucket WHERE id = ?", [(bucket,) for bucket, postings in changed if not postings]
+    )

@@ -1,0 +1,30 @@
+"""What is kept of a text: its address shortened, its time in range."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from newsbot.dedup.record import seconds
+from newsbot.dedup.shortening import lengthen, shorten
+from tests.neartexts import url
+
+
+@given(st.text(max_size=300))
+def test_any_text_is_shortened_and_comes_back(text: str) -> None:
+    assert lengthen(shorten(text)) == text
+
+
+def test_addresses_take_little_more_than_half() -> None:
+    assert len(shorten(url(12345))) < 0.6 * len(url(12345))
+
+
+@pytest.mark.parametrize(("at", "kept"), [(-1.0, 0), (1.5, 1), (1e300, 2**32 - 1), (float("inf"), 2**32 - 1)])
+def test_impossible_times_are_brought_into_range(at: float, kept: int) -> None:
+    assert seconds(at) == kept
+
+
+def test_a_time_that_is_no_number_is_refused() -> None:
+    with pytest.raises(ValueError, match="NaN"):
+        seconds(float("nan"))

@@ -1,0 +1,59 @@
+"""The near-duplicate index in the data file answers as a plain model does, also where hashes meet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from newsbot.dedup.minhash import Signature
+from newsbot.dedup.sqlite import SqliteIndex, folding, index, recent
+from tests.nearmodel import NOW, STEPS, Model, Step, own_hash, signature_of
+
+
+def hashes_of(doc_id: str, signature: Signature) -> list[int]:
+    """Instead of the real ones: a passage is its own hash, and ids have the hashes of passages."""
+    hashes: list[int] = np.append(signature.passages, np.uint64(own_hash(doc_id))).tolist()
+    return hashes
+
+
+@pytest.fixture(autouse=True, scope="module")
+def collisions() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(index, "_hashes", hashes_of)
+        patch.setattr(folding, "MAX_CANDIDATES", 1000)  # the model has no bound
+        patch.setattr(folding, "_LOOKED_AT", 1000)
+        patch.setattr(index, "_FORGET_EVERY", 2)
+        patch.setattr(recent, "EVERY", 1)
+        patch.setattr(recent, "CHUNKS", 2)
+        for module in (recent, folding):
+            patch.setattr(module, "CHUNK_BITS", 1)
+        yield
+
+
+@settings(deadline=None, max_examples=150)
+@given(steps=STEPS, number=st.integers(0, 1), restarts=st.sets(st.integers(0, 40)))
+def test_answers_are_those_of_a_plain_model(steps: list[Step], number: int, restarts: set[int]) -> None:
+    """Two processes, one of which starts anew now and then, while chunks are folded."""
+    model, at = Model(), NOW
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "newsbot.db"
+        with closing(SqliteIndex(path)) as first:
+            first._database.execute("INSERT INTO sqlite_sequence VALUES ('near_text', ?)", (number,))
+            second = SqliteIndex(path)
+            for nth, step in enumerate(steps):
+                if nth in restarts:
+                    second.close()
+                    second = SqliteIndex(path)
+                at += step.later
+                client = second if step.second else first
+                found = client.check_and_insert(f"{step.doc}", "", signature_of(step.hashes), at)
+                expected = model.check_and_insert(f"{step.doc}", step.hashes, at)
+                assert [near.doc_id for near in found] == expected
+            second.close()
