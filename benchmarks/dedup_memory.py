@@ -24,8 +24,9 @@ from benchmarks.servers import own_redis
 from newsbot.dedup.passages import PASSAGES
 from newsbot.dedup.record import pack
 from newsbot.dedup.redis import RedisIndex
-from newsbot.dedup.redis.keys import BLOCK, LOAD, Keys
+from newsbot.dedup.redis.keys import LOAD, Keys
 from newsbot.dedup.shortening import shorten
+from tests.nearkeys import BLOCK, block_key, bucket_key
 
 SAMPLES = 20_000  # different records
 POSTING = 5
@@ -40,11 +41,11 @@ def fill(url: str, documents: int) -> None:
     split = math.ceil(documents * (PASSAGES + 1) / LOAD) - (1 << level)
     with redis.Redis.from_url(url) as client, client.pipeline(transaction=False) as pipe:
         for number, block in enumerate(blocks(documents)):
-            pipe.rpush(names.block(number), *block)
+            pipe.rpush(block_key(names, number), *block)
             if number % COMMANDS_AT_ONCE == 0:
                 pipe.execute()
         for bucket, postings in buckets(documents, level, split):
-            pipe.set(names.bucket(bucket), postings)
+            pipe.set(bucket_key(names, bucket), postings)
             if bucket % COMMANDS_AT_ONCE == 0:
                 pipe.execute()
         state = {"next": documents, "tail": 0, "level": level, "split": split, "count": documents}

@@ -105,7 +105,7 @@ class RedisIndex:
         except redis.exceptions.ResponseError as error:
             if not str(error).startswith("SCHEME"):
                 raise
-            self._check_scheme()  # somebody emptied the server; or refuse
+            self._begin_again()
             return self._run("insert", *arguments)
 
     def _tend(self, moment: int) -> None:
@@ -128,6 +128,16 @@ class RedisIndex:
                 f" {SCHEME}), and the two cannot be compared; use the newsbot that made it, or make it anew"
                 " from the stored texts: scrapy articles reindex --anew"
             )
+
+    def _begin_again(self) -> None:
+        """Fill a server that lost its data, or refuse; the worker that notices it first says it."""
+        if self._client.hsetnx(self._keys.meta, "scheme", SCHEME):
+            logger.error(
+                "near-duplicate index came back empty place=%s; its server has lost its data, near copies of"
+                " what was stored before will not be recognised. To put it right: scrapy articles reindex",
+                self._place,
+            )
+        self._check_scheme()
 
     def _check_evictions(self) -> None:
         """Say if parts of the index may be gone; what is left of it is still right."""

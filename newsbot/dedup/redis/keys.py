@@ -14,29 +14,17 @@ from newsbot.dedup.index import posting_hashes
 from newsbot.dedup.minhash import Signature
 from newsbot.dedup.passages import PASSAGES
 
-BLOCK = 128
-"""Records in one list; the same in lib.lua."""
 LOAD = 50.0
 """Postings in a bucket, on average. A key takes some 96 bytes beside its value: with fewer that counts, with
 more each text reads and writes more."""
 
 
 class Keys:
-    """The keys of the index ``namespace``."""
+    """The keys of the index ``namespace`` that are used here; its scripts make the others."""
 
     def __init__(self, namespace: str) -> None:
         self.tag = f"{{{namespace}:near}}:"
         self.meta = f"{self.tag}meta".encode()
-        self._blocks = f"{self.tag}texts:".encode()
-        self._buckets = f"{self.tag}postings:".encode()
-
-    def block(self, number: int) -> bytes:
-        """Return the key of a list of records."""
-        return b"%b%x" % (self._blocks, number)
-
-    def bucket(self, index: int) -> bytes:
-        """Return the key of a bucket."""
-        return b"%b%x" % (self._buckets, index)
 
 
 def texts_a_bucket() -> float:
