@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from datetime import UTC, datetime
 from itertools import pairwise
 from statistics import median
 from typing import Any
@@ -139,6 +140,16 @@ def test_a_site_without_https_is_searched_from_its_home_page(searches: Searches)
 def test_no_more_pages_are_asked_than_allowed(searches: Searches, site: MockServer) -> None:
     find(searches, sites="news.test", text="bridge", max_pages="2")
     assert len([path for path in site.seen("news.test") if path != "/robots.txt"]) == 2
+
+
+def test_a_calendar_without_an_end_is_not_walked(searches: Searches, site: MockServer) -> None:
+    for year in range(2020, 2200):
+        site.page(f"{HOST}/archive/{year}/", f"<p>bridge</p><a href='/archive/{year + 1}/'>next</a>")
+    site.page(f"{HOST}/deep", "<a href='/archive/2020/'>archive</a>")
+    searches.rule("news.test", f"domain: news.test\nseeds: [{HOST}/]\ndeny: [^/secret/]\nmax_depth: 90\n")
+    find(searches, sites="news.test", text="bridge", search="s")
+    years = {int(url.split("/")[2]) for _, url in searches.results("s") if url.startswith("/archive/")}
+    assert years == set(range(2020, datetime.now(UTC).year + 1))
 
 
 def test_requests_keep_the_hosts_delay_and_leave_every_other_turn(

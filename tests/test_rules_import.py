@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from newsbot.rulemaking.lists import read_news_please, read_opml
@@ -84,7 +84,12 @@ def test_other_files_are_refused(name: str) -> None:
         domain_of(name)
 
 
-@given(st.binary(max_size=300), st.sampled_from(["title: ", "strip: ", "strip_id_or_class: ", "body: //"]))
+@given(
+    st.binary(max_size=300),
+    st.sampled_from(["title: ", "strip: ", "strip_id_or_class: ", "body: //", "test_url: "]),
+)
+@example(b"\x7f", "strip_id_or_class: ")
+@example(b"https://a.test/\x9b\x07", "test_url: ")
 def test_any_bytes_give_a_rule_that_can_be_read_or_nothing(data: bytes, key: str) -> None:
     found = import_ftr("example.com.txt", key.encode() + data)
     if not found.is_empty:

@@ -11,6 +11,8 @@ import re
 from collections import defaultdict
 from dataclasses import dataclass, field
 
+from yaml.reader import Reader
+
 from newsbot.rules.ruleset import ascii_domain
 from newsbot.rules.selectors import PREFIX, read_selector
 
@@ -92,6 +94,9 @@ def _take(result: Imported, number: int, text: str) -> None:
     parts = _LINE.fullmatch(text)
     if parts is None:
         result.left_out.append((number, f"not understood: {text[:80]}"))
+        return
+    if Reader.NON_PRINTABLE.search(text):
+        result.left_out.append((number, f"{parts[1]}: a character that no rule file may hold"))
         return
     key, value = parts[1], parts[2].strip()
     try:

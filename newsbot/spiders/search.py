@@ -17,6 +17,7 @@ from newsbot import sidecrawl
 from newsbot.causes import cause_of, cause_of_status
 from newsbot.crawlstate import CrawlState
 from newsbot.discovery.sections import find_links
+from newsbot.discovery.traps import trap
 from newsbot.errors import NotAnArticle
 from newsbot.extraction import parse_html
 from newsbot.extraction.charset import decode
@@ -131,7 +132,7 @@ class SearchSpider(Spider):
             state.count(f"search/{name}", amount)
 
     def _links(self, tree: HtmlElement, response: Response, rule: Rule) -> Iterator[Request]:
-        depth = response.meta[DEPTH] + 1
+        depth, now = response.meta[DEPTH] + 1, self.state.now()
         if depth > rule.max_depth:
             return
         for link in find_links(tree, response.url):
@@ -139,8 +140,12 @@ class SearchSpider(Spider):
                 canonical = canonicalize(link.url, rule.drop_query)
             except ValueError:
                 continue
-            if self.state.rule_for(link.url).domain == rule.domain and not classify(rule, canonical).denied:
-                yield self._request(link.url, rule, depth)
+            if self.state.rule_for(link.url).domain != rule.domain or classify(rule, canonical).denied:
+                continue
+            if trap(canonical, now) is not None:
+                self.state.count("search/traps")
+                continue
+            yield self._request(link.url, rule, depth)
 
     def failed(self, failure: Failure) -> Iterator[Request]:
         """Count why there was no answer; what may pass is tried again."""
