@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import tempfile
 import time
 from collections import ChainMap, Counter
@@ -23,13 +22,15 @@ from newsbot.archive import Archive, open_archive
 from newsbot.causes import is_no_source
 from newsbot.clock import Clock, system_clock, utc
 from newsbot.crawlscope import check_scope, domains_of
-from newsbot.dedup.index import KEEP, NearIndex
+from newsbot.dedup.decision import Decision
+from newsbot.dedup.index import NearIndex
 from newsbot.errors import ArgumentError, DataError
 from newsbot.frontier.base import Frontier, LeanFrontier
 from newsbot.headlines import Headlines
 from newsbot.items import Article
 from newsbot.latecomers import Latecomers
 from newsbot.lessons import Lessons, session_keys
+from newsbot.mismatches import notice_foreign_queue, notice_lost_index
 from newsbot.outage import Guarded, Outage
 from newsbot.owners import owner_name
 from newsbot.pageprices import PagePrices
@@ -44,8 +45,7 @@ from newsbot.sitehealth import SiteHealth
 from newsbot.sitelines import SiteLines
 from newsbot.siterights import SiteRights
 from newsbot.spiders.arguments import Arguments
-from newsbot.storage.base import ArticleFilter, Storage, Stored
-from newsbot.storage.identity import identity_of
+from newsbot.storage.base import Storage, Stored
 from newsbot.storage.notes import Notes
 from newsbot.tombstones import Tombstones
 from newsbot.trials import ListTrials
@@ -58,7 +58,6 @@ MAX_NUMBER = 10**9
 PAGE_VISITS = 1 / 7
 """Visits of a page in a day, on average, where pages are planned by the optimum and no setting says more."""
 
-logger = logging.getLogger(__name__)
 _states: WeakKeyDictionary[Crawler, CrawlState] = WeakKeyDictionary()
 
 
@@ -112,8 +111,8 @@ class CrawlState:
         self.lessons = Lessons(settings.getfloat("NEWSBOT_EXPLORE"))
         self.books = SiteBooks()
         self.headlines = Headlines()
-        self.peers: dict[str, tuple[str, ...]] = {}
-        """By canonical URL, the articles whose stories are joined with its own as soon as it is stored."""
+        self.peers: dict[str, Decision] = {}
+        """By canonical URL, who has peers: their stories are joined with its own as soon as it is stored."""
         self.memories = SiteLines()
         """Lines of the articles of each site, which are no part of others."""
         self.crawl_delays: dict[str, float] = {}
@@ -161,8 +160,8 @@ class CrawlState:
             self.archive = None if self.arguments.dry_run else open_archive(self.settings, self.count)
             self.use(frontier, storage, index)
             opened.pop_all()  # all are open: they stay so until close()
-        self._notice_lost_index(storage, index)
-        self._notice_foreign_queue(frontier, storage)
+        notice_lost_index(storage, index, self.clock())
+        notice_foreign_queue(frontier, storage)
         self.paused = frozenset(paused(self.notes))
         self.refill_anew()
         self.tombstones.read(self.notes)
@@ -172,42 +171,6 @@ class CrawlState:
         self.with_sources = {one.source for one in known if one.url not in self.dead_sources} | {
             rule.domain for rule in self.rules if rule.feeds or rule.sitemaps
         }
-
-    def _notice_lost_index(self, storage: Storage, index: NearIndex) -> None:
-        """Say if nothing is known of the texts that were stored lately: copies of them would stay alone."""
-        if index.count():
-            return
-        lately = storage.count_articles(ArticleFilter(since=utc(self.clock() - KEEP)))
-        if lately:
-            logger.warning(
-                "near-duplicate index empty place=%s articles=%d; near copies of these articles of the last"
-                " 30 days will not be recognised. To put it right: scrapy articles reindex",
-                backends.place_of(index),
-                lately,
-            )
-
-    def _notice_foreign_queue(self, frontier: Frontier, storage: Storage) -> None:
-        """Say if the queue is that of another storage: what it knows would be missing in this one."""
-        if not isinstance(frontier, LeanFrontier):
-            return
-        counts = frontier.counts()  # first: a page is in the storage before it is queued
-        urls = sum(counts[state] for state in ("pending", "leased", "done", "aside"))
-        own = identity_of(cast("Notes", storage))
-        served = frontier.serves(own, instead=not urls)
-        if not urls:
-            return
-        if next(storage.iter_pages(), None) is None:
-            fault = "has no page of them, and what was fetched is not fetched again"
-        elif served != own:
-            fault = "holds other pages, which will be missing among them"
-        else:
-            return
-        logger.warning(
-            "queue of another storage place=%s urls=%d; %s %s. One queue serves one storage: correct"
-            " REDIS_URL or %s, or empty it",
-            *(backends.place_of(frontier), urls, backends.place_of(storage), fault),
-            "NEWSBOT_DATA" if backends.is_local(storage) else "MONGO_URI",
-        )
 
     def use(self, frontier: Frontier, storage: Storage, index: NearIndex) -> None:
         """Work with these backends, each behind the outage."""

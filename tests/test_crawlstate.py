@@ -148,15 +148,17 @@ def test_books_are_written_with_the_size_of_the_queue(desk):
 
 def test_a_crawl_says_that_the_index_of_near_duplicates_was_lost(make_desk, caplog):
     desk = make_desk()
-    desk.state.storage.store(make_article(1, fetched_at=utc(START - 60)))
+    for number in range(5):
+        desk.state.storage.store(make_article(number, fetched_at=utc(START - 60)))
+    desk.state.index.check_and_insert("1", "a.org", signature(prose(1, 60)), START)  # after it was lost
     desk.state.close()
     with caplog.at_level(logging.WARNING):
         desk.state.open()
-        (record,) = [one for one in caplog.records if one.name == "newsbot.crawlstate"]
-        assert "articles=1; near copies of these articles of the last 30 days" in record.getMessage()
+        (record,) = [one for one in caplog.records if one.name == "newsbot.mismatches"]
+        assert "texts=1 articles=5; near copies of these articles of the last 30 days" in record.getMessage()
         assert "scrapy articles reindex" in record.getMessage()
         caplog.clear()
-        desk.state.index.check_and_insert("a", "a.org", signature(prose(1, 60)), START)
+        desk.state.index.check_and_insert("2", "a.org", signature(prose(2, 60)), START)
         desk.state.close()
         desk.state.open()
-        assert [one for one in caplog.records if one.name == "newsbot.crawlstate"] == []
+        assert [one for one in caplog.records if one.name == "newsbot.mismatches"] == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -17,6 +18,7 @@ from newsbot.storage.sqlite import SqliteStorage
 from newsbot.storage.wordindex.searching import MAX_WAITING
 from newsbot.urls import canonicalize, fingerprint
 from newsbot.web.dashboard.api import description
+from newsbot.web.dashboard.articles import MAX_MEMBERS
 from newsbot.web.dashboard.operations import OPERATIONS
 from tests.dashboarddata import SITE, address, fill, make_article
 from tests.dashboards import TOKEN, Visitor, settings_of, visit
@@ -118,6 +120,26 @@ def test_members_of_a_story_say_what_they_are_to_it(tmp_path: Path) -> None:
             answer, text = await visitor.get(f"/stories/{story_id(address(number))}")
             assert "member, 0.87 alike" in text
             assert f"derived, 0.31 alike from {address(9)}" in text
+
+    visit(settings, look)
+
+
+def test_a_long_story_is_told_by_who_published_it_first(tmp_path: Path) -> None:
+    """Also if that page was fetched last."""
+    settings = settings_of(tmp_path)
+    storage = backends.open_storage(settings)
+    for number in range(MAX_MEMBERS + 2):  # the higher, the earlier published
+        seen = datetime.now(UTC) + timedelta(minutes=number)
+        storage.store(make_article(number, story="long", fetched_at=seen, discovered_at=seen))
+    storage.close()
+
+    async def look(visitor: Visitor) -> None:
+        found = json.loads((await visitor.get("/api/stories/long"))[1])
+        assert found["first"]["canonical_url"] == address(MAX_MEMBERS + 1)
+        assert found["count"] == MAX_MEMBERS + 2
+        assert [one["canonical_url"] for one in found["members"]] == [
+            address(number) for number in range(MAX_MEMBERS + 1, 1, -1)
+        ]
 
     visit(settings, look)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 from collections.abc import Iterator
 from contextlib import closing
 from multiprocessing.synchronize import Barrier
@@ -15,6 +16,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scrapy.exceptions import DropItem
 
+from newsbot.backends import open_storage
 from newsbot.dedup.decision import story_id
 from newsbot.dedup.exact import text_key
 from newsbot.dedup.minhash import signature
@@ -23,6 +25,7 @@ from newsbot.pipelines import near
 from newsbot.pipelines.exact import ExactDuplicatePipeline
 from newsbot.pipelines.near import NearDuplicatePipeline
 from newsbot.pipelines.store import StorePipeline
+from newsbot.storage.base import Storage
 from newsbot.storage.sqlite import SqliteStorage
 from tests import warm
 from tests.builders import Desk, make_article, prose
@@ -75,7 +78,7 @@ def process(step: Any, article: Article) -> None:
     asyncio.run(step.process_item(article))
 
 
-def check(storage: SqliteStorage, number: int) -> None:
+def check(storage: Storage, number: int) -> None:
     members = [one for one in storage.iter_articles() if one.title == f"{number}"]
     assert sorted(one.source for one in members) == [f"site{n}.test" for n in range(WORKERS - 1)]
     assert len({one.story for one in members}) == 1, {one.canonical_url: one.story for one in members}
@@ -96,7 +99,7 @@ def test_the_steps_of_workers_in_any_order_make_one_story(order: list[int]) -> N
         works = [worker.work(like(1, worker.number)) for worker in workers]
         for number in order:
             next(works[number], None)
-        check(workers[0].desk.state.storage, 1)  # type: ignore[arg-type]
+        check(workers[0].desk.state.storage, 1)
         for worker in workers:
             worker.desk.state.close()
 
@@ -116,7 +119,7 @@ def test_who_found_an_article_before_it_was_stored_comes_along(tmp_path: Path) -
     next(second)  # in the index, not in the storage
     list(workers[2].work(articles[2]))
     list(second)
-    assert {one.story for one in articles[1:]} == {story_id("https://0.test/"), story_id("https://2.test/")}
+    assert {one.story for one in articles[1:]} == {story_id("https://0.test/"), story_id("https://1.test/")}
     with closing(SqliteStorage(tmp_path / "data" / "newsbot.db")) as storage:
         assert {one.story for one in storage.iter_articles()} == {story_id("https://0.test/")}
     for worker in workers:
@@ -189,9 +192,9 @@ def test_a_text_that_never_comes_is_not_waited_for_long(
     assert len({one.story for one in two[0].desk.state.storage.iter_articles()}) == 3
 
 
-def _work_at_once(folder: Path, number: int, backends: dict[str, str], barrier: Barrier) -> None:
+def _work_at_once(folder: Path, number: int, backends: dict[str, str], barrier: Barrier, rounds: int) -> None:
     worker = Worker(folder, number, backends)
-    for round_ in range(ROUNDS):
+    for round_ in range(rounds):
         article = like(round_, number)
         barrier.wait(60)
         for _ in worker.work(article):
@@ -199,14 +202,20 @@ def _work_at_once(folder: Path, number: int, backends: dict[str, str], barrier: 
     worker.desk.state.close()
 
 
-@pytest.mark.parametrize("index", ["sqlite", "redis"])
-def test_processes_that_meet_like_texts_at_once_make_one_story(tmp_path: Path, index: str) -> None:
-    backends = {"REDIS_URL": redis_url()} if index == "redis" else {}
+@pytest.mark.parametrize("kind", ["file", "redis", pytest.param("servers", marks=pytest.mark.slow)])
+def test_processes_that_meet_like_texts_at_once_make_one_story(
+    tmp_path: Path, kind: str, request: pytest.FixtureRequest
+) -> None:
+    backends = {} if kind == "file" else {"REDIS_URL": redis_url()}
+    rounds = 4 if kind == "servers" else ROUNDS
+    if kind == "servers":
+        place, _, options = request.getfixturevalue("mongo_uri").partition("?")
+        backends["MONGO_URI"] = f"{place}newsbot_settling_{secrets.token_hex(4)}?{options}"
     context = warm.context()
     barrier = context.Barrier(WORKERS)
     Desk(tmp_path, None, backends).state.close()
     processes = [
-        context.Process(target=_work_at_once, args=(tmp_path, number, backends, barrier))
+        context.Process(target=_work_at_once, args=(tmp_path, number, backends, barrier, rounds))
         for number in range(WORKERS)
     ]
     for process in processes:
@@ -214,6 +223,6 @@ def test_processes_that_meet_like_texts_at_once_make_one_story(tmp_path: Path, i
     for process in processes:
         process.join(120)
         assert process.exitcode == 0
-    with closing(SqliteStorage(tmp_path / "data" / "newsbot.db")) as storage:
-        for round_ in range(ROUNDS):
+    with closing(open_storage({"NEWSBOT_DATA": str(tmp_path / "data"), **backends})) as storage:
+        for round_ in range(rounds):
             check(storage, round_)

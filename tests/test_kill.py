@@ -1,4 +1,7 @@
-"""kill -9 in the middle of a crawl: the same command continues, nothing is lost, nothing is stored twice."""
+"""kill -9 in the middle of a crawl: the same command continues, nothing is lost, nothing is stored twice.
+
+What resembles what is judged as if nothing had happened.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from datetime import UTC, datetime
 import pytest
 
 from newsbot.demo.check import compare
+from newsbot.demo.judgement import judge
 from newsbot.demo.server import DemoServer
 from newsbot.frontier.sqlite import SqliteFrontier
 from tests.crawls import World
@@ -46,7 +50,9 @@ def test_killed_at_a_random_moment_a_crawl_goes_on_where_it_was(tmp_path, turn):
         assert again.code == 0, again.err
         with world.storage() as storage:
             report = compare(storage.iter_articles(), server.manifest)
+            judged = judge(storage.iter_articles(), server.manifest)
         assert report.ok, report.faults
+        assert [one for one in judged if one.wrong] == []
         frontier = SqliteFrontier(world.data / "newsbot.db")
         counts = frontier.counts()
         frontier.close()

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import permutations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -21,7 +22,7 @@ from newsbot.items import Article
 from newsbot.pipelines.exact import ExactDuplicatePipeline
 from newsbot.pipelines.near import NearDuplicatePipeline
 from newsbot.pipelines.store import StorePipeline
-from newsbot.storage.base import ArticleFilter, RepeatedText, Storage, story_id
+from newsbot.storage.base import ArticleFilter, RepeatedText, Storage, Story, story_id
 from newsbot.storage.changes import Changes
 from tests.builders import Desk, make_article
 from tests.redisserver import redis_url
@@ -251,6 +252,19 @@ def test_articles_that_nobody_has_stored_are_one_story_when_they_come(storage: S
     assert members(storage, A) == {A, B, C}
 
 
+def test_a_story_may_have_members_before_its_first_article_is_stored(storage: Storage) -> None:
+    """Who met an article on its way takes its story; the article may come to be of another one."""
+    joined = storage.join_stories([B])
+    assert (joined.story, joined.missing) == (story_id(B), True)
+    put(storage, A, 0)
+    put(storage, B, 1, story_id(A))
+    put(storage, C, 2, story_id(B))
+    for url in (B, C):
+        storage.join_stories([url])
+    assert members(storage, A) == {A, B, C}
+    assert storage.join_stories([C]).story == storage.join_stories([B]).story == story_id(A)
+
+
 def test_texts_of_many_urls(storage: Storage) -> None:
     for number in range(12):
         for url, urls in ((f"https://a.test/{number}", 12), (f"https://b.test/{number}", 11)):
@@ -280,3 +294,42 @@ def test_who_published_first_is_told_by_the_pages(storage: Storage) -> None:
     assert several[0].first.canonical_url == C  # fetched last
     assert storage.stories(min_sources=4) == []
     assert {one.story for one in storage.stories()} == {"story", "another"}
+
+
+DAY = NOW.replace(hour=0)
+
+
+def member(site: str, published: datetime | None, seen: float, precision: str | None = "minute") -> Article:
+    """An article of a site; ``seen``: hours after the day began."""
+    moment = DAY + timedelta(hours=seen)
+    return make_article(
+        1,
+        canonical_url=f"https://{site}.test/1",
+        source=f"{site}.test",
+        published_at=published,
+        published_precision=precision if published else None,
+        fetched_at=moment + timedelta(hours=30),  # a later version
+        discovered_at=moment,
+    )
+
+
+AT_EIGHT = member("eight", DAY + timedelta(hours=8), 20)
+
+
+@pytest.mark.parametrize(
+    ("others", "first"),
+    [
+        ([member("day", DAY, 12, "day")], "eight"),  # midnight is no hour of its own
+        ([member("day", DAY, 7, "day")], "day"),  # it was there at seven
+        ([member("day", DAY - timedelta(days=1), 12, "day")], "day"),
+        ([member("untold", None, 7.5)], "untold"),
+        ([member("untold", None, 8.5)], "eight"),
+        ([member("redated", DAY + timedelta(hours=11), 7)], "redated"),  # it tells of its update
+        ([member("day", DAY, 9, "day"), member("early", DAY + timedelta(hours=7), 22)], "early"),
+        ([member("same", DAY + timedelta(hours=8), 19)], "same"),  # equal times: who was fetched first
+        ([member("last", datetime.max.replace(tzinfo=UTC), 30, "day")], "eight"),
+    ],
+)
+def test_first_is_who_was_certainly_out_first(others: list[Article], first: str) -> None:
+    for order in permutations([AT_EIGHT, *others]):
+        assert Story(story="s", members=list(order)).first.source == f"{first}.test"

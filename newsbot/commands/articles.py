@@ -12,7 +12,8 @@ from typing import Any, BinaryIO, cast
 from newsbot.backends import empty_index, open_index, open_rules
 from newsbot.cli import Action, Argument, Call, NewsbotCommand, moment, one_of, positive
 from newsbot.clock import system_clock
-from newsbot.dedup.rebuilding import rebuild
+from newsbot.dedup.index import Near
+from newsbot.dedup.rebuilding import rebuild, reunite
 from newsbot.errors import ArgumentError, UserError
 from newsbot.exporting import FORMATS, Format, Writer, atomic_target, export_new, format_of, writer_of
 from newsbot.exporting.feed import TYPES, feed_of
@@ -164,11 +165,19 @@ def reindex(call: Call) -> int:
             empty_index(call.settings)
         tell = lines(call.note, {})
         with closing(open_index(call.settings)) as index:
-            number = rebuild(storage, index, system_clock(), lambda so_far: tell("texts", so_far))
+            joined = 0
+
+            def meet(article: Article, near: list[Near]) -> None:
+                nonlocal joined
+                joined += reunite(storage, article, near)
+
+            number = rebuild(storage, index, system_clock(), lambda so_far: tell("texts", so_far), met=meet)
             kept = index.count()
     if call.json:
-        call.document({"indexed": number, "kept": kept})
+        call.document({"indexed": number, "kept": kept, "joined": joined})
     call.note(f"{number} texts of the last 30 days indexed; the index holds {kept}")
+    if joined:
+        call.note(f"{joined} articles came into one story with others that they resemble")
     return 0
 
 

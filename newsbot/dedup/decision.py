@@ -89,6 +89,8 @@ class Decision:
     """Canonical URLs of the articles whose stories are one with its own."""
     derived_from: str | None = None
     """Canonical URL of the article with which it shares most of the shorter text."""
+    apart: bool = False
+    """Whether their stories are not one yet, as far as is known: it is the bridge between them."""
 
 
 def decide(url: str, source: str, numbers: frozenset[str], neighbours: Iterable[Neighbour]) -> Decision:
@@ -118,6 +120,7 @@ def decide(url: str, source: str, numbers: frozenset[str], neighbours: Iterable[
         twins[0].near.doc_id if twins else None,
         _jaccard(nearest),
         tuple(sorted({one.near.doc_id for one in peers})),
+        apart={one.story for one in peers} != {story},
     )
 
 

@@ -2,18 +2,23 @@
 
 What an index keeps of a text can be computed again from the text, and only the last weeks count. A text that
 is there already is replaced, so that this may run beside a crawl and be repeated.
+
+Copies of texts that the index had lost when they came stand in stories of their own: they can be joined then.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from newsbot.dedup.index import KEEP, NearIndex
+from newsbot.dedup.index import KEEP, Near, NearIndex
 from newsbot.dedup.minhash import signature
+from newsbot.dedup.placing import MAX_NEIGHBOURS, place
+from newsbot.dedup.settling import join
 from newsbot.items import Article
 from newsbot.storage.base import Storage
 
 Wanted = Callable[[Article], bool]
+Met = Callable[[Article, list[Near]], object]
 
 
 def rebuild(
@@ -22,18 +27,37 @@ def rebuild(
     now: float,
     report: Callable[[int], None],
     wanted: Wanted = lambda _article: True,
+    *,
+    met: Met = lambda _article, _near: None,
 ) -> int:
     """Put the texts of the last ``KEEP`` seconds before ``now`` into an index, the oldest first; how many.
 
     Those that were fetched before are forgotten there in any case. ``report`` is told how many so far, after
-    each. Raises :class:`newsbot.errors.DataError` kinds.
+    each; ``met`` gets an article with what resembles it. Raises :class:`newsbot.errors.DataError` kinds.
     """
     number = 0
     for article in storage.iter_articles():
         moment = None if article.fetched_at is None else article.fetched_at.timestamp()
         if moment is None or moment < now - KEEP or not wanted(article):
             continue
-        index.check_and_insert(article.canonical_url, article.source, signature(article.text), moment)
+        text = signature(article.text)
+        met(article, index.check_and_insert(article.canonical_url, article.source, text, moment))
         number += 1
         report(number)
     return number
+
+
+def reunite(storage: Storage, article: Article, near: list[Near]) -> bool:
+    """Join a stored article's story with those that it belongs to by what resembles it; False if it has none.
+
+    It is judged as if it had just come. Raises :class:`newsbot.errors.DataError` kinds.
+    """
+    kept = {one.doc_id: text for one in near[:MAX_NEIGHBOURS] if (text := storage.article(one.doc_id))}
+    if {one.story for one in kept.values()} <= {article.story}:
+        return False
+    peers = place(article, [one for one in near if one.doc_id in kept], kept).peers
+    stories = {one.story for one in kept.values() if one.canonical_url in peers}
+    if stories <= {article.story}:
+        return False
+    join(storage, [article.canonical_url, *peers])
+    return True

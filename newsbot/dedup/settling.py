@@ -6,6 +6,10 @@ joined with those of its peers (:meth:`newsbot.storage.base.Storage.join_stories
 yet counts by the story that it would begin, which leads to the joined one from then on; when that peer is
 stored, it looks where its own story is now. Each writes first and looks then: of two at least one sees what
 the other has written.
+
+A worker may be killed at any moment, and its page is fetched again. Its peers are found again only if it was
+not stored. So their stories are joined before that, without its own; and a page that is unchanged still looks
+where its story is now.
 """
 
 from __future__ import annotations
@@ -23,13 +27,22 @@ def settle(storage: Storage, canonical_url: str, peers: Sequence[str], kept_as: 
     :class:`newsbot.errors.DataError` kinds.
     """
     urls = [canonical_url, *([kept_as] if kept_as else []), *peers]
-    joined = storage.join_stories(urls)
-    if joined.missing:
-        joined = storage.join_stories(urls)
+    story = join(storage, urls)
     kept = storage.article(canonical_url) if peers or kept_as else None
     if kept is not None and kept.duplicate_of is not None and kept.story is not None:
         twin = storage.article(kept.duplicate_of)
         if twin is not None and story_id(twin.canonical_url) == story_id(kept.canonical_url):
             # the address that it nearly equals turned out to be one of its own
             storage.assign_story(kept.canonical_url, kept.story, None)
+    return story
+
+
+def join(storage: Storage, canonical_urls: Sequence[str]) -> str:
+    """Bring the stories of articles into one; return it. One that is not stored may be stored meanwhile.
+
+    Raises :class:`newsbot.errors.DataError` kinds.
+    """
+    joined = storage.join_stories(canonical_urls)
+    if joined.missing:
+        joined = storage.join_stories(canonical_urls)
     return joined.story

@@ -9,6 +9,7 @@ from scrapy.exceptions import DropItem
 
 from newsbot.crawlstate import CrawlState
 from newsbot.dedup.exact import text_key
+from newsbot.dedup.settling import settle
 from newsbot.extraction import is_substantial
 from newsbot.items import Article
 from newsbot.pipelines.address import choose_address
@@ -62,6 +63,7 @@ def drop_copy(state: CrawlState, item: Article) -> Article | None:
             state.latecomers.stored(item)
         if kept.rights != item.rights:  # a reservation holds from now on, also for an unchanged text
             state.storage.save_rights(kept.canonical_url, item.rights)
+        settle(state.storage, kept.canonical_url, ())  # who stored it may have been killed before
         state.count("articles/unchanged")
         raise DropItem("unchanged")
     return kept

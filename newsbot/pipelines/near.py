@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from scrapy.crawler import Crawler
 
 from newsbot.crawlstate import CrawlState
-from newsbot.dedup.decision import Neighbour, Relation, decide, numbers_in
+from newsbot.dedup.decision import Relation
 from newsbot.dedup.index import Near
-from newsbot.dedup.minhash import exact, shingle_hashes, signature
+from newsbot.dedup.minhash import signature
+from newsbot.dedup.placing import MAX_NEIGHBOURS, place
 from newsbot.items import Article
 
-MAX_NEIGHBOURS = 20
-"""The nearest texts that are read. Further ones of other sites join by their signatures alone; those of the
-same site, where numbers must be compared, are left: each of them was compared with its own nearest."""
 WAITS = (0.02, 0.08, 0.3, 0.6)
 """Seconds between looks for a like text that is on its way to storage."""
 
@@ -89,13 +85,7 @@ def _all_stored(state: CrawlState, found: _Found) -> bool:
 
 def _decide(state: CrawlState, article: Article, found: _Found) -> None:
     with state.timed("dedup_near"):
-        shingles = shingle_hashes(article.text) if found.kept else None
-        neighbours = [
-            _neighbour(one, found.kept.get(one.doc_id), shingles)
-            for one in found.near
-            if one.doc_id in found.kept or one.source != article.source
-        ]
-        decision = decide(article.canonical_url, article.source, numbers_in(article.text), neighbours)
+        decision = place(article, found.near, found.kept)
     article.story = decision.story
     article.duplicate_of = decision.duplicate_of
     article.derived_from = decision.derived_from
@@ -103,16 +93,8 @@ def _decide(state: CrawlState, article: Article, found: _Found) -> None:
     article.similarity = round(decision.similarity, 3) or None
     state.peers.pop(article.canonical_url, None)
     if decision.peers:
-        state.peers[article.canonical_url] = decision.peers
+        state.peers[article.canonical_url] = decision
     if decision.relation is Relation.DERIVED:
         state.count("duplicates/derived")
     elif decision.relation is not Relation.NEW:
         state.count("duplicates/near")
-
-
-def _neighbour(near: Near, kept: Article | None, shingles: NDArray[np.uint32] | None) -> Neighbour:
-    if kept is None or shingles is None:
-        return Neighbour(near=near, story=None)
-    # under the address that has the text: it may be the very page that asks
-    stored = replace(near, doc_id=kept.canonical_url)
-    return Neighbour(stored, kept.story, numbers_in(kept.text), exact(shingles, shingle_hashes(kept.text)))

@@ -10,13 +10,14 @@ from scrapy.exceptions import DropItem
 
 from newsbot.crawlstate import CrawlState
 from newsbot.dedup.minhash import signature
-from newsbot.dedup.settling import settle
+from newsbot.dedup.settling import join, settle
 from newsbot.errors import DataError, RecordBusy
 from newsbot.items import Article
 from newsbot.latecomers import forget_texts, is_out
 from newsbot.pipelines.exact import drop_copy
 from newsbot.pipelines.near import find_story
 from newsbot.storage.base import Stored, Verdict
+from newsbot.storage.records import of_one_page
 from newsbot.tombstones import REMOVED
 
 TRIES = 5
@@ -69,6 +70,7 @@ class StorePipeline:
 
 async def _store(state: CrawlState, article: Article, over: str | None = None) -> Stored:
     """Store, and wait while the data are away."""
+    await state.outage.patiently(_bridge, state, article)
     lost_answers = 0
 
     async def store() -> Stored:
@@ -105,6 +107,25 @@ async def _look_again(state: CrawlState, article: Article) -> Article | None:
     return kept
 
 
+def _bridge(state: CrawlState, article: Article) -> None:
+    """Make one story of those that the article belongs to, before it is stored.
+
+    Afterwards its page counts as unchanged, and after a kill nobody asks about its peers again. Its own id
+    takes no part yet, for another page's article may be under way to this URL.
+    """
+    placed = state.peers.get(article.canonical_url)
+    if placed is None:
+        return
+    with state.timed("store"):
+        before = state.storage.article(article.canonical_url)
+        if before is not None and not of_one_page(before.url, article.url):
+            before = None
+        if before is not None and before.story != placed.story:
+            article.story = join(state.storage, [before.canonical_url, *placed.peers])
+        elif placed.apart:
+            article.story = join(state.storage, placed.peers)
+
+
 def _refuse_removed(state: CrawlState, article: Article) -> None:
     """Drop what was taken out since it was looked at first; its text is in the index by now."""
     if is_out(article, state.is_removed):
@@ -117,10 +138,11 @@ def _refuse_removed(state: CrawlState, article: Article) -> None:
 def _settle(state: CrawlState, article: Article, stored: Stored) -> None:
     """Bring the article and those that resemble it into one story; others may have met them meanwhile."""
     url = article.canonical_url
-    peers = state.peers.get(url, ())
+    placed = state.peers.get(url)
+    peers = placed.peers if placed else ()
     with state.timed("store"):
         if stored.verdict is Verdict.SAME_TEXT:
             settle(state.storage, url, peers, stored.canonical_url)
-        elif peers or stored.verdict is Verdict.NEW:
+        else:
             article.story = settle(state.storage, url, peers)
     state.peers.pop(url, None)

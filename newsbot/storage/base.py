@@ -15,6 +15,7 @@ from enum import StrEnum
 from typing import Any, Protocol
 
 from newsbot.items import Article, Kind, PageRecord
+from newsbot.storage.publishing import out_by
 from newsbot.urls import fingerprint
 
 MAX_REFERRERS = 20
@@ -143,16 +144,8 @@ class Story:
 
     @property
     def first(self) -> Article:
-        """Who published it first, as far as pages say so, else who was fetched first."""
-        told = [one for one in self.members if one.published_at is not None]
-        return min(told, key=_published) if told else self.members[0]
-
-
-def _published(article: Article) -> tuple[datetime, datetime]:
-    """Of two that name only the same day the one that was fetched first."""
-    moment = article.published_at
-    assert moment is not None
-    return (moment, article.fetched_at or moment)
+        """Who published it first, as far as is known (:func:`newsbot.storage.publishing.out_by`)."""
+        return min(self.members, key=out_by)
 
 
 class Storage(Protocol):

@@ -54,6 +54,20 @@ def test_an_article_goes_with_all_that_belongs_to_it(storage: Kept) -> None:
     assert storage.remove_articles([first.canonical_url]) == 0
 
 
+def test_an_address_that_is_an_article_by_now_is_no_other_address(storage: Kept) -> None:
+    """It gave another's text once (a wall of cookies); it would be taken out with that one, and kept out."""
+    one, two = make_article("one", "Accept our cookies."), make_article("two", "Accept our cookies.")
+    for article in (one, two):
+        storage.store(article)
+    assert storage.addresses([one.canonical_url]) == [two.canonical_url]
+    assert [text.urls for text in storage.repeated_texts(least=2)] == [2]
+    own = storage.store(make_article("two", "The river rose over the old bridge."))
+    assert own.verdict is Verdict.NEW
+    assert storage.addresses([one.canonical_url]) == []
+    assert storage.repeated_texts(least=2) == []
+    assert list(storage.copy_aliases()) == []
+
+
 def test_what_was_taken_out_can_be_stored_anew_under_any_url(storage: Kept) -> None:
     article = make_article("a", "The river rose over the old bridge.")
     storage.store(article)

@@ -153,8 +153,8 @@ class MongoStorage:
     def join_stories(self, canonical_urls: Sequence[str]) -> Joined:
         """See :meth:`newsbot.storage.base.Storage.join_stories`."""
         with self._readable() as database:
-            if len(canonical_urls) == 1 and (alone := stories.alone(database, canonical_urls[0])):
-                return alone
+            if len(canonical_urls) == 1 and (settled := stories.settled(database, canonical_urls[0])):
+                return settled
             return transact(self._place, lambda session: stories.join(database, session, canonical_urls))
 
     def versions(self, canonical_url: str) -> list[Article]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from newsbot.items import Article
 from newsbot.storage.base import ArticleFilter, RepeatedText
-from newsbot.storage.mongo.connection import Collections
+from newsbot.storage.mongo.connection import Collections, Document
 from newsbot.storage.mongo.documents import conditions, from_document, harmless
 from newsbot.storage.mongo.stories import current
 from newsbot.storage.records import clean
@@ -72,9 +72,26 @@ def repeated_texts(database: Collections, least: int, limit: int, *, patience: i
         maxTimeMS=patience,
     )
     others = {row["_id"]: int(row["others"]) for row in counted}
+    for row in database["aliases"].aggregate(_outgrown(list(others)), allowDiskUse=True, maxTimeMS=patience):
+        others[row["_id"]] -= int(row["gone"])
+    others = {key: number for key, number in others.items() if number >= least - 1}
     kept = database["articles"].find({"_id": {"$in": list(others)}}, {"source": 1, "canonical_url": 1})
     found = [RepeatedText(one["source"], one["canonical_url"], others[one["_id"]] + 1) for one in kept]
     return sorted(found, key=lambda one: (-one.urls, one.canonical_url))
+
+
+def _outgrown(articles: list[bytes]) -> list[Document]:
+    """Ask of the articles how many URLs that led to one of them are articles themselves by now.
+
+    Storing leaves such documents: to look for one would cost each new article a round trip.
+    """
+    itself = {"from": "articles", "localField": "_id", "foreignField": "_id", "as": "own"}
+    return [
+        {"$match": {"article": {"$in": articles}}},
+        {"$lookup": {**itself, "pipeline": [{"$project": {"_id": 1}}]}},
+        {"$match": {"own": {"$ne": []}}},
+        {"$group": {"_id": "$article", "gone": {"$sum": 1}}},
+    ]
 
 
 def version_key(article_key: bytes, number: int) -> bytes:

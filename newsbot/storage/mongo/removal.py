@@ -24,7 +24,10 @@ _OF_AN_ARTICLE = {"canonical_url": 1, "source": 1, "content_hash": 1, "version":
 def addresses(database: Collections, canonical_urls: Sequence[str]) -> list[str]:
     """Return the other URLs that lead to these articles."""
     keys = [fingerprint(clean(url)) for url in canonical_urls]
-    return [str(one["url"]) for one in database["aliases"].find({"article": {"$in": keys}}, {"url": 1})]
+    urls = {one["_id"]: str(one["url"]) for one in database["aliases"].find({"article": {"$in": keys}})}
+    for one in database["articles"].find({"_id": {"$in": list(urls)}}, {"_id": 1}):
+        del urls[one["_id"]]  # it led there once, and is an article itself by now
+    return list(urls.values())
 
 
 def remove_articles(place: Place, canonical_urls: Sequence[str]) -> int:

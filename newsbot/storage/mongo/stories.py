@@ -82,10 +82,12 @@ def join(database: Collections, session: Session, canonical_urls: Sequence[str])
     kept = [_kept(database, session, url) for url in canonical_urls]
     own = [story_id(clean(url)) for url in canonical_urls]
     told = [one and (one["story"] or name) for one, name in zip(kept, own, strict=True)]
-    names = _roots(database, session, {*own, *filter(None, told)})
-    roots = {names[story] for story in told if story}
+    noted = _noted(database, session, {*own, *filter(None, told)})
+    roots = {noted.get(story, story) for story in told if story}
     # its own id counts where others have noted it, or will look for it
-    roots |= {names[name] for name, story in zip(own, told, strict=True) if not story or names[name] != name}
+    roots |= {
+        noted.get(name, name) for name, story in zip(own, told, strict=True) if name in noted or not story
+    }
     winner = _unite(database, session, sorted(roots))
     moved = [one["_id"] for one in kept if one and one["story"] != winner]
     if moved:
@@ -103,13 +105,15 @@ def current(database: Collections, where: ArticleFilter | None) -> ArticleFilter
     return where if joined is None else replace(where, story=str(joined["into"]))
 
 
-def alone(database: Collections, url: str) -> Joined | None:
-    """Return the story of an article that nobody has joined with another, or None: one round trip or two."""
-    own = story_id(clean(url))
-    if database["joined"].find_one({"_id": own}) is not None:
+def settled(database: Collections, url: str) -> Joined | None:
+    """Return the story of an article if joining it alone would change nothing, else None: two round trips."""
+    kept, own = _kept(database, None, url), story_id(clean(url))
+    story = kept and kept["story"]
+    if not story:
         return None
-    kept = _kept(database, None, url)
-    return None if kept is None or kept["story"] != own else Joined(own, missing=False)
+    noted = _noted(database, None, {own, story})
+    there = noted.get(story, story) == story and (own == story or noted.get(own, story) == story)
+    return Joined(story, missing=False) if there else None
 
 
 def _kept(database: Collections, session: Session | None, url: str) -> Document | None:
@@ -124,10 +128,10 @@ def _kept(database: Collections, session: Session | None, url: str) -> Document 
     return found
 
 
-def _roots(database: Collections, session: Session, stories: set[str]) -> dict[str, str]:
-    """Where each story is now."""
+def _noted(database: Collections, session: Session | None, stories: set[str]) -> dict[str, str]:
+    """Where those stories are now of which there is a note."""
     told = database["joined"].find({"_id": {"$in": list(stories)}}, session=session)
-    return {story: story for story in stories} | {one["_id"]: one["into"] for one in told}
+    return {one["_id"]: one["into"] for one in told}
 
 
 def _unite(database: Collections, session: Session, roots: list[str]) -> str:

@@ -60,7 +60,12 @@ def copy_aliases(database: Collections, after: str, sites: Sites) -> Iterator[li
     for found in _batches(database, "aliases", bytes.fromhex(after), None):
         of_sites = {} if sites is None else {"source": {"$in": list(sites)}}
         there = _there(database, (one["article"] for one in found), of_sites)
-        yield [AliasCopy(one["_id"], one["url"], one["article"]) for one in found if one["article"] in there]
+        outgrown = _there(database, (one["_id"] for one in found))  # they are articles themselves by now
+        yield [
+            AliasCopy(one["_id"], one["url"], one["article"])
+            for one in found
+            if one["article"] in there and one["_id"] not in outgrown
+        ]
 
 
 def take_pages(database: Collections, copies: Sequence[PageCopy]) -> None:

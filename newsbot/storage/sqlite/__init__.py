@@ -136,6 +136,10 @@ class SqliteStorage:
 
     def join_stories(self, canonical_urls: Sequence[str]) -> Joined:
         """See :meth:`newsbot.storage.base.Storage.join_stories`."""
+        if len(canonical_urls) == 1:
+            with self._reading() as database:
+                if settled := stories.settled(database, canonical_urls[0]):
+                    return settled
         with self._writing() as database:
             return stories.join(database, canonical_urls)
 

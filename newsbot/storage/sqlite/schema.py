@@ -152,10 +152,11 @@ MIGRATIONS = (
     ) WITHOUT ROWID;
     """,
     """
-    -- Stories that were joined with another one, and where they are now.
+    -- Stories that were joined with another one, and where they are now: themselves, if they only have
+    -- members before their first article is stored.
     CREATE TABLE story_joined (
         story TEXT PRIMARY KEY,
-        into_story TEXT NOT NULL  -- never itself a key of this table
+        into_story TEXT NOT NULL  -- never another key of this table
     ) WITHOUT ROWID;
     CREATE INDEX story_joined_into ON story_joined (into_story);
     """,

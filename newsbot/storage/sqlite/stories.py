@@ -40,21 +40,36 @@ def stories(
     return list(found.values())
 
 
+def settled(database: sqlite3.Connection, canonical_url: str) -> Joined | None:
+    """Return the story of an article if joining it alone would change nothing, else None."""
+    number = _number(database, canonical_url)
+    if number is None:
+        return None
+    row = database.execute("SELECT story FROM article WHERE id = ?", (number,)).fetchone()
+    story, own = row and row[0], story_id(canonical_url)
+    if story is None or _noted(database, story) not in (None, story):
+        return None
+    there = own == story or _noted(database, own) in (None, story)
+    return Joined(str(story), missing=False) if there else None
+
+
 def join(database: sqlite3.Connection, canonical_urls: Sequence[str]) -> Joined:
     """See :meth:`newsbot.storage.base.Storage.join_stories`; within a write transaction."""
     told = [_story(database, url) for url in canonical_urls]
-    missing = None in told
     own = [story_id(url) for url in canonical_urls]
-    names = {name: _root(database, name) for name in {*own, *filter(None, told)}}
-    roots = {names[story] for story in told if story}
+    noted = {name: _noted(database, name) for name in {*own, *filter(None, told)}}
+    roots = {noted[story] or story for story in told if story}
     # its own id counts where others have noted it, or will look for it
-    roots |= {names[name] for name, story in zip(own, told, strict=True) if not story or names[name] != name}
-    winner = roots.pop() if len(roots) == 1 else _unite(database, sorted(roots))
+    roots |= {noted[name] or name for name, story in zip(own, told, strict=True) if noted[name] or not story}
+    winner = _unite(database, sorted(roots)) if len(roots) > 1 else roots.pop()
+    missing = [name for name, story in zip(own, told, strict=True) if not story]
+    if winner in missing:  # others come into its story before it is there
+        database.execute("INSERT OR IGNORE INTO story_joined VALUES (?, ?)", (winner, winner))
     database.executemany(
         "UPDATE article SET story = ? WHERE id = ? AND story IS NOT ?",
         [(winner, number, winner) for url in canonical_urls if (number := _number(database, url))],
     )
-    return Joined(winner, missing)
+    return Joined(winner, bool(missing))
 
 
 def _number(database: sqlite3.Connection, url: str) -> int | None:
@@ -77,9 +92,10 @@ def _story(database: sqlite3.Connection, url: str) -> str | None:
     return story_id(url) if row is None or row[0] is None else str(row[0])
 
 
-def _root(database: sqlite3.Connection, story: str) -> str:
+def _noted(database: sqlite3.Connection, story: str) -> str | None:
+    """Where a story is now that was joined with others, or has members before its first article is stored."""
     row = database.execute("SELECT into_story FROM story_joined WHERE story = ?", (story,)).fetchone()
-    return story if row is None else str(row[0])
+    return None if row is None else str(row[0])
 
 
 def _unite(database: sqlite3.Connection, roots: list[str]) -> str:
@@ -95,7 +111,7 @@ def _unite(database: sqlite3.Connection, roots: list[str]) -> str:
     for statement in (
         "UPDATE article SET story = ? WHERE story IN (SELECT value FROM json_each(?))",
         "UPDATE story_joined SET into_story = ? WHERE into_story IN (SELECT value FROM json_each(?))",
-        "INSERT INTO story_joined SELECT value, ? FROM json_each(?)",
+        "INSERT OR REPLACE INTO story_joined SELECT value, ? FROM json_each(?)",
     ):
         database.execute(statement, (winner, rest))
     return winner

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from heapq import nsmallest
 from itertools import islice
 from typing import Any, cast
 
 from newsbot.items import Article
 from newsbot.storage.base import ArticleFilter, Hit, Story
 from newsbot.storage.indexing import Indexing
+from newsbot.storage.publishing import out_by
 from newsbot.storage.wordindex.searching import MAX_WAITING
 from newsbot.urls import canonicalize
 from newsbot.versions import changes
@@ -140,9 +142,9 @@ def recent_stories(data: Data) -> list[StoryRow]:
 
 
 def one_story(data: Data, story: str) -> StoryRow | None:
-    """Return a story by its id, as far as MAX_MEMBERS of its members go."""
+    """Return a story by its id, with its first MAX_MEMBERS members."""
     where = ArticleFilter(story=story)
-    members = list(islice(data.storage.iter_articles(where), MAX_MEMBERS))
+    members = nsmallest(MAX_MEMBERS, data.storage.iter_articles(where), key=out_by)
     if not members:
         return None
     count = data.storage.count_articles(where)

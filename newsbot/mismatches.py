@@ -1,0 +1,67 @@
+"""Said when a crawl begins: backends that do not fit together.
+
+Queue, storage and near-duplicate index may be three servers; one that was emptied or replaced would
+otherwise be noticed by what is missing, weeks later.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import cast
+
+from newsbot import backends
+from newsbot.clock import utc
+from newsbot.dedup.index import KEEP, NearIndex
+from newsbot.frontier.base import Frontier, LeanFrontier
+from newsbot.storage.base import ArticleFilter, Storage
+from newsbot.storage.identity import identity_of
+from newsbot.storage.notes import Notes
+
+LEAST_INDEXED = 0.25
+"""Share of the articles of the last 30 days that an index at least has; those of few words are in none."""
+
+logger = logging.getLogger(__name__)
+
+
+def notice_lost_index(storage: Storage, index: NearIndex, now: float) -> None:
+    """Log if little is known of the texts that were stored lately: copies of them would stay alone.
+
+    ``now``: POSIX seconds. Raises :class:`newsbot.errors.DataError`.
+    """
+    texts = index.count()
+    lately = storage.count_articles(ArticleFilter(since=utc(now - KEEP)))
+    if texts < lately * LEAST_INDEXED:
+        logger.warning(
+            "near-duplicate index has lost texts place=%s texts=%d articles=%d; near copies of these articles"
+            " of the last 30 days may not be recognised. To put it right: scrapy articles reindex",
+            backends.place_of(index),
+            texts,
+            lately,
+        )
+
+
+def notice_foreign_queue(frontier: Frontier, storage: Storage) -> None:
+    """Log if the queue is that of another storage: what it knows would be missing in this one.
+
+    An empty queue is the storage's own from now on. Raises :class:`newsbot.errors.DataError`.
+    """
+    if not isinstance(frontier, LeanFrontier):
+        return
+    counts = frontier.counts()  # first: a page is in the storage before it is queued
+    urls = sum(counts[state] for state in ("pending", "leased", "done", "aside"))
+    own = identity_of(cast("Notes", storage))
+    served = frontier.serves(own, instead=not urls)
+    if not urls:
+        return
+    if next(storage.iter_pages(), None) is None:
+        fault = "has no page of them, and what was fetched is not fetched again"
+    elif served != own:
+        fault = "holds other pages, which will be missing among them"
+    else:
+        return
+    logger.warning(
+        "queue of another storage place=%s urls=%d; %s %s. One queue serves one storage: correct"
+        " REDIS_URL or %s, or empty it",
+        *(backends.place_of(frontier), urls, backends.place_of(storage), fault),
+        "NEWSBOT_DATA" if backends.is_local(storage) else "MONGO_URI",
+    )

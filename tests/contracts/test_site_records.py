@@ -1,0 +1,60 @@
+"""What every storage keeps of sources and sites."""
+
+from __future__ import annotations
+
+from newsbot.items import Kind
+from newsbot.storage.base import (
+    SiteRecord,
+    SourceRecord,
+    Storage,
+)
+
+
+def test_source_records_are_written_whole(storage: Storage) -> None:
+    feed = SourceRecord(url="https://a.org/feed", source="a.org", kind=Kind.FEED, polls=2, next_due=5.0)
+    front = SourceRecord(
+        url="https://b.org/",
+        source="b.org",
+        kind=Kind.SECTION,
+        unchanged=1,
+        new_links=3,
+        last_poll=1.5,
+        last_new=1.0,
+        failures=2,
+        failing_since=0.5,
+        last_error="timeout \ud800",
+        rhythm={"last": 5.5, "hour_items": [1.0, 2.5], "window": None},
+    )
+    storage.save_sources([feed, front])
+    storage.save_sources(iter([feed]))
+    front.last_error = "timeout ?"
+    assert storage.sources() == [feed, front]
+    assert storage.sources("b.org") == [front]
+    feed.polls, feed.next_due = 3, None
+    storage.save_sources([feed])
+    assert storage.sources("a.org") == [feed]
+
+
+def test_site_counters_add_up_and_later_times_win(storage: Storage) -> None:
+    storage.count_site(
+        SiteRecord(
+            source="a.org",
+            counters={"articles": 2, "pages": 1.5},
+            last_article=10.0,
+            last_error="dns",
+            last_error_at=9.0,
+        )
+    )
+    storage.count_site(SiteRecord(source="a.org", counters={"articles": 3}))
+    storage.count_site(SiteRecord(source="a.org", last_article=8.0, last_error="old", last_error_at=7.0))
+    storage.count_site(SiteRecord(source="b.org"))
+    assert storage.sites() == {
+        "a.org": SiteRecord(
+            source="a.org",
+            counters={"articles": 5, "pages": 1.5},
+            last_article=10.0,
+            last_error="dns",
+            last_error_at=9.0,
+        ),
+        "b.org": SiteRecord(source="b.org"),
+    }
