@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import secrets
 import shutil
@@ -38,6 +39,26 @@ if (
     # Files of tests in memory: waiting for a disk is a third of the time, and no test pulls the plug.
     # What is acknowledged is written and synced all the same; kill -9 of a server loses none of it.
     os.environ["TMPDIR"] = tempfile.tempdir = str(MEMORY)
+
+
+@pytest.fixture(autouse=True)
+def logging_stays() -> Iterator[None]:
+    """A command that a test runs in this process sets logging up, and others know nothing of it."""
+    root = logging.getLogger()
+    handlers, levels = root.handlers[:], _levels()
+    yield
+    for handler in [one for one in root.handlers if one not in handlers]:
+        root.removeHandler(handler)
+    for name, level in _levels().items():
+        if level != levels.get(name, level):  # a new one is its module's own
+            logging.getLogger(name).setLevel(levels[name])
+
+
+def _levels() -> dict[str, int]:
+    loggers = logging.root.manager.loggerDict
+    return {"": logging.root.level} | {
+        name: logger.level for name, logger in loggers.items() if isinstance(logger, logging.Logger)
+    }
 
 
 @pytest.fixture(scope="session")
