@@ -27,6 +27,7 @@ from newsbot.extraction.clues import (
 from newsbot.extraction.company import company
 from newsbot.extraction.forest import shipped
 from newsbot.extraction.islands import without_weak_islands
+from newsbot.extraction.openings import openings
 from newsbot.extraction.pieces import Piece, cut
 from newsbot.extraction.strings import words
 from newsbot.extraction.surroundings import surrounding_clues
@@ -36,6 +37,8 @@ _KINDS: dict[str, Kind] = {
     "blockquote": "quote", "li": "item", "dt": "item", "dd": "item", "td": "cell", "th": "cell",
 }  # fmt: skip
 _HEADINGS = tuple(TAG_NUMBERS[name] for name in ("h1", "h2", "h3", "h4", "blockquote"))
+STATED = 1.6
+"""The least score of what the page itself calls its lead or its key points."""
 _NEVER = -9.0
 _SAME_START = 40
 _COMPARED = 100_000
@@ -155,10 +158,13 @@ def judge(tree: HtmlElement, known: Known, extracted: str) -> Judged:
     scores = np.full(len(pieces), _NEVER, np.float32)
     if is_open.any():
         scores[is_open] = shipped().scores(columns)
-        found = np.zeros(len(pieces), np.bool_)
-        found[is_open] = columns["found"] > 0
+        marks = np.zeros((3, len(pieces)), np.bool_)
+        marks[:, is_open] = [columns[name] > 0 for name in ("found", "description", "title")]
+        found, described, titles = marks
         lengths = np.array([len(piece.text) for piece in pieces], np.float32)
         scores = without_weak_islands(scores, lengths, found)
+        stated = openings(pieces, scores, described, titles, found)
+        scores[stated] = np.maximum(scores[stated], STATED)
     return Judged(pieces, scores, copies)
 
 
