@@ -132,6 +132,13 @@ def test_what_is_a_new_version(title: str, text: str, expected: bool) -> None:
         ("A vote is planned", "A vote was planned", False),
         ("The bridge will cost 12 million, and nobody knows yet who is to pay for it.",
          "The bridge will cost 17 million, and nobody knows yet who is to pay for it.", True),
+        ("The mayor, Ann Miller, had warned of it", "The mayor, Ann Novak, had warned of it", True),
+        ("Об этом сказал Иван Петров", "Об этом сказал Иван Сидоров", True),
+        ("The road to Upper Town is closed", "The road to Lower Town is closed", True),
+        ("The mayor, Ann Miler, had warned of it", "The mayor, Ann Miller, had warned of it", False),
+        ("Дом семьи Петрова закрыт", "Дом семьи Петровых закрыт", False),
+        ("A spokesman of the U.S. army came", "A spokesman of the US army came", False),
+        ("Yesterday the vote was planned", "Today the vote was planned", False),
         ("812 views", "977 views", False),
     ],
 )  # fmt: skip

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable
+from difflib import SequenceMatcher
 
 from newsbot.extraction.dates import has_digit
 from newsbot.extraction.strings import key, size, word_set, words
@@ -34,6 +36,10 @@ _NUMBER_WORDS = word_set(
     "osiem dziewięć dziesięć tysięcy milionów 一 二 三 四 五 六 七 八 九 十 百 千 万 萬 亿 億 两 兩",
 )
 """Numbers in words; not those for one, which are articles too."""
+_WITHIN = re.compile(r"(?<=[\w,;:)»”] )[\"'«“„(]?(\w{3,40})\b")
+"""Words within a sentence: one with a capital is a name, in German a noun."""
+_ALIKE = 0.75
+"""Of two words that have so much in common (difflib's ratio) one is a form of the other, or was a slip."""
 _TOLD = re.compile(
     r"^\W{0,3}(?:(?:last |first )?(?:published|updated|posted|modified)\b|опубликован|обновлен|оновлен|"
     r"опубліков|veröffentlicht|aktualisiert|publié|mis à jour|publicad|actualizad|atualizad|pubblicat|"
@@ -50,7 +56,7 @@ def is_substantial(old: tuple[str, str], new: tuple[str, str]) -> bool:
     """Return whether ``new`` differs from ``old`` in substance; both are title and text.
 
     Punctuation, case, white space and the order of paragraphs are no substance; another number or name in
-    the headline is, and so is another number or a negation in a sentence, be it the only word that changed.
+    the headline is, and so is another name, number or negation in a sentence, if only that word changed.
     Pointers to other articles, labels, and lines that tell when the text was changed are none of it.
     """
     if key(old[0]) != key(new[0]):
@@ -63,7 +69,11 @@ def is_substantial(old: tuple[str, str], new: tuple[str, str]) -> bool:
         return True
     changed = max((before - after).total(), (after - before).total())
     length = max(before.total(), after.total())
-    return changed > 2 and changed >= min(LEAST_WORDS, max(1.0, LEAST_SHARE * length))
+    if changed > 2 and changed >= min(LEAST_WORDS, max(1.0, LEAST_SHARE * length)):
+        return True
+    return _is_renamed(
+        _names(old_lines) & (before - after).keys(), _names(new_lines) & (after - before).keys()
+    )
 
 
 def _lines(text: str) -> list[str]:
@@ -83,3 +93,13 @@ def _numbers(lines: list[str]) -> Counter[str]:
     """The words with a figure in them, of the lines that are prose."""
     found = (word for line in lines if size(line) >= _PROSE for word in words(line))
     return Counter(word for word in found if any(sign.isdigit() for sign in word))
+
+
+def _is_renamed(gone: Iterable[str], come: Iterable[str]) -> bool:
+    """True when one name gave way to quite another: a mistake that was put right."""
+    return any(SequenceMatcher(None, one, other).ratio() < _ALIKE for one in gone for other in come)
+
+
+def _names(lines: list[str]) -> set[str]:
+    """Words with a capital within a sentence, as :func:`newsbot.extraction.strings.words` gives them."""
+    return {word.casefold() for line in lines for word in _WITHIN.findall(line) if word[0].isupper()}
