@@ -50,6 +50,7 @@ def test_the_lead_that_the_head_states_is_found(markup: str) -> None:
         f"<h1>Rain</h1><p><a href=/other>{LEAD}</a></p>{TEXT}",
         f"<h1>Rain</h1>{TEXT}<div class=more><p>{LEAD}</p></div>",
         f"<p>{LEAD}</p><h1>Rain</h1>{TEXT}",
+        f"<h1>The Rain Post</h1><p>{LEAD}</p><h1>Rain</h1>{TEXT}",
         f"<h1>{LEAD}</h1>{TEXT}",
         f"<p>{LEAD}</p>{TEXT}",
         f"<h1>Rain</h1><p>{LEAD}</p>",
@@ -62,9 +63,10 @@ def test_the_lead_that_the_head_states_is_found(markup: str) -> None:
         "link",
         "below",
         "above",
+        "slogan",
         "headline",
-        "no headline",
-        "no text",
+        "no-headline",
+        "no-text",
     ],
 )
 def test_what_only_looks_like_a_lead_is_not(body: str) -> None:

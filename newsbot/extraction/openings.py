@@ -53,12 +53,14 @@ def openings(
 
 
 def _between(pieces: list[Piece], titles: Marks, sure: Marks) -> range:
-    """The places behind the headline and before the text, none where either is missing."""
-    heads = (place for place, piece in enumerate(pieces) if piece.box.tag == "h1" or titles[place])
-    start = next(heads, len(pieces))
+    """The places behind the headline and before the text, none where either is missing.
+
+    A name of the site above the headline may be marked up like one.
+    """
+    heads = [place for place, piece in enumerate(pieces) if piece.box.tag == "h1" or titles[place]]
     for place in np.flatnonzero(sure):
-        if place > start and size(pieces[place].text) >= _LEAST_PARAGRAPH:
-            return range(start, int(place))
+        if heads and place > heads[0] and size(pieces[place].text) >= _LEAST_PARAGRAPH:
+            return range(max(head for head in heads if head < place), int(place))
     return range(0)
 
 
