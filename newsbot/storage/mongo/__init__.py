@@ -1,69 +1,52 @@
 """Storage in MongoDB (a replica set or a sharded cluster): any number of workers share it.
 
-Each part of the collections has its module (schema.py lists them); here are the readable errors. A
-write is acknowledged when a majority has it in its journal, and is idempotent: what calls again
-after a fault does no harm. This package is the only place that imports pymongo.
+Each part of the collections has its module (schema.py lists them). Here are pages, articles and search; the
+rest is in records.py and upkeep.py. A write is acknowledged when a majority has it in its journal, and is
+idempotent: what calls again after a fault does no harm. This package is the only place that imports pymongo.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from datetime import datetime
-from typing import Any, TypeVar
 
 from newsbot.items import Article, Kind, PageRecord
-from newsbot.storage.activity import ALL, Arrival, Hour
 from newsbot.storage.base import (
     ArticleFilter,
     Hit,
     Joined,
     RepeatedText,
-    SiteRecord,
-    SourceRecord,
     Stored,
     Story,
 )
-from newsbot.storage.books import Book
-from newsbot.storage.checks import CheckedPage, PageCheck
 from newsbot.storage.mongo import (
-    activity,
     articles,
-    books,
     changes,
     discovery,
-    notes,
-    polls,
     readdress,
-    removal,
-    results,
-    retention,
     search,
-    sources,
     store,
     stories,
     transfer,
     words,
 )
-from newsbot.storage.mongo import checks as page_checks
 from newsbot.storage.mongo import pages as page_collection
-from newsbot.storage.mongo.connection import Collections, connect
+from newsbot.storage.mongo.connection import connect
 from newsbot.storage.mongo.faults import readable_errors
+from newsbot.storage.mongo.records import Records
 from newsbot.storage.mongo.schema import prepare
 from newsbot.storage.mongo.transaction import transact
-from newsbot.storage.polls import Poll
-from newsbot.storage.results import SearchResult, SearchSummary
-from newsbot.storage.transfer import AliasCopy, ArticleCopy, PageCopy, Sites, TextCopy
+from newsbot.storage.mongo.upkeep import Upkeep
+from newsbot.storage.transfer import ArticleCopy
 from newsbot.storage.wordindex.background import Background
 from newsbot.storage.wordindex.indexer import index_all
 from newsbot.storage.wordindex.searching import WordIndex
 
 __all__ = ["MongoStorage"]
 
-_Record = TypeVar("_Record")
 
-
-class MongoStorage:
+class MongoStorage(Records, Upkeep):
     """:class:`newsbot.storage.base.Storage` and :class:`newsbot.storage.results.SearchResults` in MongoDB."""
 
     def __init__(self, uri: str, *, database: str | None = None, hurried: bool = False) -> None:
@@ -72,7 +55,7 @@ class MongoStorage:
         ``hurried``: an answer that takes longer than a few seconds is a fault (the caller tries again).
         Raises :class:`newsbot.errors.DataError` kinds, in one line without credentials.
         """
-        self._place = connect(uri, database, hurried=hurried)
+        super().__init__(connect(uri, database, hurried=hurried))
         self._blocks = words.MongoBlocks(self._place)
         self._words = WordIndex(self._blocks)
         self._background = Background(lambda: nullcontext(words.MongoBlocks(self._place)))
@@ -205,240 +188,18 @@ class MongoStorage:
         with self._readable() as database:
             return articles.repeated_texts(database, least, limit, patience=self._place.patience)
 
-    # --- sources and sites
-    def save_sources(self, records: Iterable[SourceRecord]) -> None:
-        """See :meth:`newsbot.storage.base.Storage.save_sources`."""
-        with self._readable() as database:
-            sources.save_sources(database, records)
-
-    def sources(self, source: str | None = None) -> list[SourceRecord]:
-        """See :meth:`newsbot.storage.base.Storage.sources`."""
-        with self._readable() as database:
-            return sources.sources(database, source)
-
-    def count_site(self, record: SiteRecord) -> None:
-        """See :meth:`newsbot.storage.base.Storage.count_site`."""
-        with self._readable() as database:
-            sources.count_site(database, record)
-
-    def sites(self) -> dict[str, SiteRecord]:
-        """See :meth:`newsbot.storage.base.Storage.sites`."""
-        with self._readable() as database:
-            return sources.sites(database)
-
-    # --- what searches over pages found
-    def save_results(self, found: Sequence[SearchResult]) -> None:
-        """See :meth:`newsbot.storage.results.SearchResults.save_results`."""
-        with self._readable() as database:
-            results.save_results(database, found)
-
-    def results(
-        self, search: str, *, text: str | None = None, source: str | None = None
-    ) -> Iterator[SearchResult]:
-        """See :meth:`newsbot.storage.results.SearchResults.results`."""
-        return self._streamed(results.result_batches(self._place.database, search, text, source))
-
-    def searches(self) -> list[SearchSummary]:
-        """See :meth:`newsbot.storage.results.SearchResults.searches`."""
-        with self._readable() as database:
-            return results.searches(database, patience=self._place.patience)
-
-    def forget_search(self, search: str) -> int:
-        """See :meth:`newsbot.storage.results.SearchResults.forget_search`."""
-        with self._readable() as database:
-            return results.forget_search(database, search)
-
-    # --- what looks at pages found
-    def save_checks(self, checks: Sequence[PageCheck]) -> None:
-        """See :meth:`newsbot.storage.checks.PageChecks.save_checks`."""
-        with self._readable() as database:
-            page_checks.save_checks(database, checks)
-
-    def checked(self, fingerprints: Sequence[bytes]) -> dict[bytes, CheckedPage]:
-        """See :meth:`newsbot.storage.checks.PageChecks.checked`."""
-        with self._readable() as database:
-            return page_checks.checked(database, fingerprints)
-
-    def iter_checked(self, source: str | None = None, *, unlisted: bool = False) -> Iterator[CheckedPage]:
-        """See :meth:`newsbot.storage.checks.PageChecks.iter_checked`."""
-        batches = page_checks.unlisted_batches if unlisted else page_checks.checked_batches
-        return self._streamed(batches(self._place.database, source))
-
-    def forget_checks(
-        self, *, source: str | None = None, url: str | None = None, before: float | None = None
-    ) -> int:
-        """See :meth:`newsbot.storage.checks.PageChecks.forget_checks`."""
-        with self._readable() as database:
-            return page_checks.forget_checks(database, source, url, before)
-
-    # --- notes
-    def save_note(self, kind: str, key: str, note: Mapping[str, Any]) -> None:
-        """See :meth:`newsbot.storage.notes.Notes.save_note`."""
-        with self._readable() as database:
-            notes.save_note(database, kind, key, note)
-
-    def swap_note(self, kind: str, key: str, old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> bool:
-        """See :meth:`newsbot.storage.notes.Notes.swap_note`."""
-        with self._readable() as database:
-            return notes.swap_note(database, kind, key, old, new)
-
-    def notes(self, kind: str) -> dict[str, dict[str, Any]]:
-        """See :meth:`newsbot.storage.notes.Notes.notes`."""
-        with self._readable() as database:
-            return notes.notes(database, kind)
-
-    def forget_note(self, kind: str, key: str) -> bool:
-        """See :meth:`newsbot.storage.notes.Notes.forget_note`."""
-        with self._readable() as database:
-            return notes.forget_note(database, kind, key)
-
-    # --- polls
-    def log_poll(self, url: str, poll: Poll) -> None:
-        """See :meth:`newsbot.storage.polls.PollLog.log_poll`."""
-        with self._readable() as database:
-            polls.log_poll(database, url, poll)
-
-    def polls(self, url: str | None = None) -> Iterator[tuple[str, Poll]]:
-        """See :meth:`newsbot.storage.polls.PollLog.polls`."""
-        with self._readable() as database:
-            yield from polls.polls(database, url)
-
-    # --- activity
-    def add_activity(self, at: float, sites: Mapping[str, Mapping[str, float]]) -> None:
-        """See :meth:`newsbot.storage.activity.Activity.add_activity`."""
-        with self._readable() as database:
-            activity.add_activity(database, at, sites)
-
-    def activity(self, since: float, source: str = ALL) -> list[Hour]:
-        """See :meth:`newsbot.storage.activity.Activity.activity`."""
-        with self._readable() as database:
-            return activity.activity(database, since, source)
-
-    def trends(self, since: float) -> dict[str, dict[int, int]]:
-        """See :meth:`newsbot.storage.activity.Activity.trends`."""
-        with self._readable() as database:
-            return activity.trends(database, since)
-
-    def watched_since(self) -> dict[str, float]:
-        """See :meth:`newsbot.storage.activity.Activity.watched_since`."""
-        with self._readable() as database:
-            return activity.watched_since(database)
-
-    def arrivals(self, limit: int, source: str | None = None) -> list[Arrival]:
-        """See :meth:`newsbot.storage.activity.Activity.arrivals`."""
-        with self._readable() as database:
-            return activity.arrivals(database, limit, source)
-
     # --- what is new
     def changed(self, where: ArticleFilter | None = None, *, after: float, until: float) -> Iterator[Article]:
         """See :meth:`newsbot.storage.changes.Changes.changed`."""
         return self._streamed(changes.changed_batches(self._place.database, where, after, until))
 
-    # --- taking out
-    def addresses(self, canonical_urls: Sequence[str]) -> list[str]:
-        """See :meth:`newsbot.storage.removal.Removal.addresses`."""
-        with self._readable() as database:
-            return removal.addresses(database, canonical_urls)
-
-    def remove_articles(self, canonical_urls: Sequence[str]) -> int:
-        """See :meth:`newsbot.storage.removal.Removal.remove_articles`."""
-        with self._readable():
-            return removal.remove_articles(self._place, canonical_urls)
-
-    def remove_pages(self, fingerprints: Sequence[bytes]) -> int:
-        """See :meth:`newsbot.storage.removal.Removal.remove_pages`."""
-        with self._readable() as database:
-            return removal.remove_pages(database, fingerprints)
-
-    def remove_sources(self, urls: Sequence[str]) -> int:
-        """See :meth:`newsbot.storage.removal.Removal.remove_sources`."""
-        with self._readable() as database:
-            return removal.remove_sources(database, urls)
-
-    def forget_site(self, source: str) -> None:
-        """See :meth:`newsbot.storage.removal.Removal.forget_site`."""
-        with self._readable() as database:
-            removal.forget_site(database, source)
-
-    # --- letting go of what is old
-    def old_versions(self, before: datetime) -> int:
-        """See :meth:`newsbot.storage.retention.Retention.old_versions`."""
-        with self._readable() as database:
-            return retention.old_versions(database, before)
-
-    def drop_versions(self, before: datetime, limit: int) -> int:
-        """See :meth:`newsbot.storage.retention.Retention.drop_versions`."""
-        with self._readable():
-            return retention.drop_versions(self._place, before, limit)
-
-    def old_pages(self, before: float) -> int:
-        """See :meth:`newsbot.storage.retention.Retention.old_pages`."""
-        with self._readable() as database:
-            return retention.old_pages(database, before)
-
-    def slim_pages(self, before: float, limit: int) -> int:
-        """See :meth:`newsbot.storage.retention.Retention.slim_pages`."""
-        with self._readable() as database:
-            return retention.slim_pages(database, before, limit)
-
-    # --- copies
-    def count_copies(self) -> dict[str, int]:
-        """See :meth:`newsbot.storage.transfer.Transfer.count_copies`."""
-        with self._readable() as database:
-            return transfer.count_copies(database)
-
-    def copy_pages(self, after: str = "", sites: Sites = None) -> Iterator[PageCopy]:
-        """See :meth:`newsbot.storage.transfer.Transfer.copy_pages`."""
-        return self._streamed(transfer.copy_pages(self._place.database, after, sites))
-
-    def copy_articles(self, after: str = "", sites: Sites = None) -> Iterator[ArticleCopy]:
-        """See :meth:`newsbot.storage.transfer.Transfer.copy_articles`."""
-        return self._streamed(transfer.copy_articles(self._place.database, after, sites))
-
-    def copy_texts(self, after: str = "", sites: Sites = None) -> Iterator[TextCopy]:
-        """See :meth:`newsbot.storage.transfer.Transfer.copy_texts`."""
-        return self._streamed(transfer.copy_texts(self._place.database, after, sites))
-
-    def copy_aliases(self, after: str = "", sites: Sites = None) -> Iterator[AliasCopy]:
-        """See :meth:`newsbot.storage.transfer.Transfer.copy_aliases`."""
-        return self._streamed(transfer.copy_aliases(self._place.database, after, sites))
-
-    def take_pages(self, copies: Sequence[PageCopy]) -> None:
-        """See :meth:`newsbot.storage.transfer.Transfer.take_pages`."""
-        with self._readable() as database:
-            transfer.take_pages(database, copies)
-
+    # --- the word index
     def take_articles(self, copies: Sequence[ArticleCopy]) -> None:
         """See :meth:`newsbot.storage.transfer.Transfer.take_articles`."""
         with self._readable() as database:
             transfer.take_articles(database, copies)
         self._background.stored(self._blocks.count_waiting, len(copies))
 
-    def take_texts(self, copies: Sequence[TextCopy]) -> None:
-        """See :meth:`newsbot.storage.transfer.Transfer.take_texts`."""
-        with self._readable() as database:
-            transfer.take_texts(database, copies)
-
-    def take_aliases(self, copies: Sequence[AliasCopy]) -> None:
-        """See :meth:`newsbot.storage.transfer.Transfer.take_aliases`."""
-        with self._readable() as database:
-            transfer.take_aliases(database, copies)
-
-    def take_sites(self, records: Iterable[SiteRecord]) -> None:
-        """See :meth:`newsbot.storage.transfer.Transfer.take_sites`."""
-        with self._readable() as database:
-            transfer.take_sites(database, records)
-
-    def copy_books(self) -> Iterator[Book]:
-        """See :meth:`newsbot.storage.books.Books.copy_books`."""
-        return self._streamed(books.copy_books(self._place.database))
-
-    def take_books(self, some: Sequence[Book]) -> None:
-        """See :meth:`newsbot.storage.books.Books.take_books`."""
-        with self._readable() as database:
-            books.take_books(database, some)
-
-    # --- the word index
     def waiting(self) -> int:
         """See :meth:`newsbot.storage.indexing.Indexing.waiting`."""
         return self._blocks.count_waiting(0)
@@ -451,17 +212,3 @@ class MongoStorage:
         """See :meth:`newsbot.storage.base.Storage.close`."""
         self._background.close()
         self._place.client.close()
-
-    # --- errors
-    @contextmanager
-    def _readable(self) -> Iterator[Collections]:
-        with readable_errors(self._place.name):
-            yield self._place.database
-
-    def _streamed(self, batches: Iterator[list[_Record]]) -> Iterator[_Record]:
-        while True:
-            with readable_errors(self._place.name):
-                batch = next(batches, None)
-            if batch is None:
-                return
-            yield from batch
