@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from newsbot.dedup.minhash import Signature
 from newsbot.dedup.sqlite import SqliteIndex, folding, index, recent
-from tests.nearmodel import NOW, STEPS, Model, Step, own_hash, signature_of
+from tests.nearmodel import HASHES, NOW, STEPS, Model, Step, own_hash, signature_of
 
 
 def hashes_of(doc_id: str, signature: Signature) -> list[int]:
@@ -57,3 +57,24 @@ def test_answers_are_those_of_a_plain_model(steps: list[Step], number: int, rest
                 expected = model.check_and_insert(f"{step.doc}", step.hashes, at)
                 assert [near.doc_id for near in found] == expected
             second.close()
+
+
+def test_a_hash_whose_texts_are_gone_takes_no_posting_of_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One hash of a chunk without a text and one with two: as many postings as hashes."""
+    monkeypatch.setattr(recent, "EVERY", 4)
+    alone, other, shared, own = HASHES[12:16]
+    steps = [
+        (0, HASHES[10:12]),
+        (0, []),  # taken out: the hash of its id has no text any more
+        (1, [alone, other]),
+        (2, [shared, own]),
+        (3, [shared, HASHES[16]]),
+        *((4 + nth, [HASHES[20 + nth]]) for nth in range(4)),  # until the chunk is folded
+    ]
+    with closing(SqliteIndex(tmp_path / "newsbot.db")) as near_index:
+        for doc, hashes in steps:
+            near_index.check_and_insert(f"{doc}", "", signature_of(tuple(hashes)), NOW)
+        found = near_index.check_and_insert("8", "", signature_of((shared, own)), NOW)
+    assert [near.doc_id for near in found] == ["2"]

@@ -93,10 +93,9 @@ def _tidy(database: sqlite3.Connection, chunk: Chunk, buckets: Buckets) -> None:
 
 def _by_bucket(postings: dict[int, bytes]) -> Iterator[tuple[int, bytes, bytes]]:
     """Yield, of each bucket that gets postings, its id, and their numbers and tags, oldest first."""
-    hashes = np.fromiter(postings, np.uint64, len(postings))
+    lengths = np.fromiter(map(len, postings.values()), np.intp, len(postings))  # none, where all are gone
+    hashes = np.repeat(np.fromiter(postings, np.uint64, len(postings)), lengths // NUMBER)
     numbers = np.frombuffer(b"".join(postings.values()), dtype=">u4").astype(np.uint64)
-    if len(numbers) != len(hashes):
-        hashes = np.repeat(hashes, [len(row) // NUMBER for row in postings.values()])
     number_bits = 8 * NUMBER
     rows = hashes >> TAG_BITS << (number_bits + TAG_BITS) | numbers << TAG_BITS | hashes & (1 << TAG_BITS) - 1
     rows.sort()
