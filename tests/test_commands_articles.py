@@ -137,6 +137,10 @@ def test_stories(place: Place) -> None:
     assert (
         place.run("articles", "stories", "--min-sources", "3").err == "no story has 2 articles of 3 sites\n"
     )
+    assert (
+        place.run("articles", "stories", "--since", "2030-01-02").err
+        == "no story has 2 articles and one since 2030-01-02 00:00\n"
+    )
 
 
 def test_export_to_stdout_and_to_a_file_round_trips(place: Place, tmp_path: Path) -> None:

@@ -130,13 +130,15 @@ def test_a_long_story_is_told_by_who_published_it_first(tmp_path: Path) -> None:
     storage = backends.open_storage(settings)
     for number in range(MAX_MEMBERS + 2):  # the higher, the earlier published
         seen = datetime.now(UTC) + timedelta(minutes=number)
-        storage.store(make_article(number, story="long", fetched_at=seen, discovered_at=seen))
+        told = {"story": "long", "source": "late.test" if number == 0 else "news.test"}
+        storage.store(make_article(number, fetched_at=seen, discovered_at=seen, **told))
     storage.close()
 
     async def look(visitor: Visitor) -> None:
         found = json.loads((await visitor.get("/api/stories/long"))[1])
         assert found["first"]["canonical_url"] == address(MAX_MEMBERS + 1)
         assert found["count"] == MAX_MEMBERS + 2
+        assert found["sources"] == ["news.test", "late.test"]  # its article is not among those shown
         assert [one["canonical_url"] for one in found["members"]] == [
             address(number) for number in range(MAX_MEMBERS + 1, 1, -1)
         ]

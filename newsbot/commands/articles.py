@@ -104,7 +104,8 @@ def stories(call: Call) -> int:
         )
     else:
         sites = f" of {options.min_sources} sites" if options.min_sources > 1 else ""
-        call.note(f"no story has {options.min_members} articles{sites}")
+        since = f" and one since {options.since:%Y-%m-%d %H:%M}" if options.since else ""
+        call.note(f"no story has {options.min_members} articles{sites}{since}")
     return 0
 
 

@@ -66,6 +66,10 @@ def test_an_address_that_is_an_article_by_now_is_no_other_address(storage: Kept)
     assert storage.addresses([one.canonical_url]) == []
     assert storage.repeated_texts(least=2) == []
     assert list(storage.copy_aliases()) == []
+    storage.store(make_article("three", "A page that moved.", url=two.canonical_url))
+    assert storage.addresses(["https://example.org/three"]) == []
+    assert storage.repeated_texts(least=2) == []
+    assert list(storage.copy_aliases()) == []
 
 
 def test_what_was_taken_out_can_be_stored_anew_under_any_url(storage: Kept) -> None:

@@ -20,8 +20,9 @@ _INSERT = (
     f" VALUES (:fingerprint, {', '.join(f':{name}' for name in _WRITTEN)})"
 )
 _UPDATE = f"UPDATE article SET {', '.join(f'{name} = :{name}' for name in _WRITTEN)} WHERE id = :id"
-_ALIAS = (
-    "INSERT INTO article_alias (fingerprint, article, url) VALUES (?, ?, ?)"
+_ALIAS = (  # what is an article itself leads nowhere else
+    "INSERT INTO article_alias (fingerprint, article, url)"
+    " SELECT ?1, ?2, ?3 WHERE NOT EXISTS (SELECT 1 FROM article WHERE fingerprint = ?1)"
     " ON CONFLICT DO UPDATE SET article = excluded.article, url = excluded.url"
     " WHERE article <> excluded.article"
 )

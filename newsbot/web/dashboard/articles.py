@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from heapq import nsmallest
@@ -143,22 +144,30 @@ def recent_stories(data: Data) -> list[StoryRow]:
 
 def one_story(data: Data, story: str) -> StoryRow | None:
     """Return a story by its id, with its first MAX_MEMBERS members."""
-    where = ArticleFilter(story=story)
-    members = nsmallest(MAX_MEMBERS, data.storage.iter_articles(where), key=out_by)
+    sources: Counter[str] = Counter()
+
+    def counted(members: Iterable[Article]) -> Iterator[Article]:
+        for one in members:
+            sources[one.source] += 1
+            yield one
+
+    found = data.storage.iter_articles(ArticleFilter(story=story))
+    members = nsmallest(MAX_MEMBERS, counted(found), key=out_by)
     if not members:
         return None
-    count = data.storage.count_articles(where)
-    return _story(Story(story=members[0].story or story, members=members), count)
+    return _story(Story(story=members[0].story or story, members=members), sources)
 
 
-def _story(story: Story, count: int | None = None) -> StoryRow:
+def _story(story: Story, sources: Counter[str] | None = None) -> StoryRow:
+    """Return a story; ``sources``: how many members each site has, where not all are given."""
     first = story.first
+    sources = sources or Counter(one.source for one in story.members)
     return StoryRow(
         story=story.story,
-        sources=[first.source, *sorted(story.sources - {first.source})],
+        sources=[first.source, *sorted(sources.keys() - {first.source})],
         first=row_of(first),
         members=[row_of(one) for one in story.members[:MAX_MEMBERS]],
-        count=count or len(story.members),
+        count=sources.total(),
     )
 
 
