@@ -249,6 +249,8 @@ class Storage(Protocol):
     ) -> list[Story]:
         """Stories with at least so many members, of so many sources, the most recent first.
 
+        The members come without their texts.
+
         ``since``: with a member that was published (or, where unknown, fetched) then or later.
         """
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+from newsbot.items import Article
 from newsbot.storage.base import (
     MAX_VERSIONS,
     Storage,
@@ -200,9 +202,15 @@ def test_stories_by_their_newest_member(storage: Storage) -> None:
         storage.assign_story(f"https://{name}.org/{name}", story, None)
     storage.assign_story("https://nowhere.org/x", "s", None)
 
+    def kept_as(name: str) -> Article:
+        kept = storage.article(f"https://{name}.org/{name}")
+        assert kept is not None
+        return kept
+
     found = storage.stories()
     assert [story.story for story in found] == ["t", "s"]
     assert [article.source for article in found[1].members] == ["b.org", "a.org"]
+    assert found[1].members[0] == replace(kept_as("b"), text="")
     assert found[0].sources == {"c.org", "d.org"}
     assert [story.story for story in storage.stories(min_members=1)] == ["alone", "t", "s"]
     assert [story.story for story in storage.stories(limit=1)] == ["t"]

@@ -12,6 +12,9 @@ from newsbot.storage.records import from_row, stamp
 from newsbot.storage.sqlite.articles import READ
 from newsbot.urls import fingerprint
 
+_MEMBER = READ.replace("a.text", "'' AS text")
+"""A story that sites print anew each day has thousands of members."""
+
 
 def stories(
     database: sqlite3.Connection, since: datetime | None, min_members: int, min_sources: int, limit: int
@@ -31,7 +34,7 @@ def stories(
     ).fetchall()
     found = {row[0]: Story(story=row[0], members=[]) for row in rows}
     members = database.execute(
-        f"SELECT {READ} FROM article a WHERE a.story IN (SELECT value FROM json_each(?))"
+        f"SELECT {_MEMBER} FROM article a WHERE a.story IN (SELECT value FROM json_each(?))"
         " ORDER BY a.moment, a.id",
         (json.dumps(list(found)),),
     )
