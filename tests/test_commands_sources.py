@@ -8,11 +8,14 @@ from typing import Any
 
 import pytest
 
+from newsbot.commands.sources import MOST_REPEATED
 from newsbot.dedup.exact import text_key
 from newsbot.health import QUIET_SECONDS, Health, health
 from newsbot.items import Kind
 from newsbot.push.trust import HALF_LIFE, TRUST, Trust
 from newsbot.storage.base import SiteRecord, SourceRecord
+from newsbot.storage.transfer import AliasCopy
+from newsbot.urls import fingerprint
 from tests.commandline import Place, article
 
 NOW = time.time()
@@ -130,6 +133,19 @@ def test_a_text_of_many_urls_raises_an_alarm(tmp_path: Path) -> None:
     assert walled.run("sources", "--json").json["repeated_texts"] == [
         {"source": "example.org", "canonical_url": "https://example.org/news/0", "urls": 12}
     ]
+
+
+def test_the_alarm_of_one_site_is_told_however_many_others_have(tmp_path: Path) -> None:
+    walled = Place(tmp_path)
+    with walled.storage() as storage:
+        for number in range(MOST_REPEATED + 1):
+            site = "other.net" if number else "example.org"
+            url = f"https://{site}/news/{number}"
+            text = f"We and our {number} partners value your privacy."
+            storage.store(article(1, url=url, canonical_url=url, source=site, text=text))
+            names = [f"{url}?from={name}" for name in range(11 if number else 10)]
+            storage.take_aliases([AliasCopy(fingerprint(name), name, fingerprint(url)) for name in names])
+    assert "example.org: 11 URLs gave one text" in walled.run("sources", "example.org").err
 
 
 def test_nothing_crawled_yet(tmp_path: Path) -> None:

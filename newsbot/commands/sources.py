@@ -29,6 +29,9 @@ LISTED = 1000
 SHOWN_ASIDE = 5
 SHOWN_REPEATED = 5
 """Texts that came under many URLs."""
+MOST_REPEATED = 100
+OF_ALL_SITES = 100_000
+"""So many are looked through for those of one site, whose own may be far down."""
 
 SITE_COLUMNS = (
     Column("site"),
@@ -71,13 +74,13 @@ def sources(call: Call) -> int:
         sites = list(sites_of(storage, rules, _chosen(call.options.domain, storage, rules)))
         aside = frontier.aside(LISTED)
         number = frontier.counts()["aside"]
-        repeated = storage.repeated_texts()
+        repeated = storage.repeated_texts(limit=OF_ALL_SITES if call.options.domain else MOST_REPEATED)
         fallen = alarms(cast("Notes", storage))
         told_by = [] if call.options.domain else notifiers(cast("Notes", storage), now)
     if call.options.domain:
         fallen = {domain: text for domain, text in fallen.items() if domain == sites[0].domain}
     if call.options.domain:
-        repeated = [one for one in repeated if one.source == sites[0].domain]
+        repeated = [one for one in repeated if one.source == sites[0].domain][:MOST_REPEATED]
         aside = [entry for entry in aside if entry.data.get("source") == sites[0].domain]
         number = len(aside)
     if call.json:
@@ -147,7 +150,7 @@ def repeated_lines(repeated: Sequence[RepeatedText]) -> Iterator[str]:
             " log-in, or addresses that differ in nothing (drop_query)? scrapy articles show URL shows it"
         )
     if len(repeated) > SHOWN_REPEATED:
-        yield f"  and {len(repeated) - SHOWN_REPEATED} further texts; --json lists up to 100"
+        yield f"  and {len(repeated) - SHOWN_REPEATED} further texts; --json lists up to {MOST_REPEATED}"
 
 
 def _chosen(domain: str | None, storage: Storage, rules: RuleSet) -> str | None:
