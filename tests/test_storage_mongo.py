@@ -156,7 +156,7 @@ def test_collections_that_were_made_by_halves_are_completed(
     again = MongoStorage(mongo_uri, database=database.name)
     again.store(make_article("a"))
     assert len(again.search("новость")) == 1
-    assert len(database["articles"].index_information()) == 9
+    assert len(database["articles"].index_information()) == 10
     again.close()
 
 

@@ -23,8 +23,8 @@ class Removal(Protocol):
     def remove_articles(self, canonical_urls: Sequence[str]) -> int:
         """Delete articles with their versions, texts, other URLs and words; return how many there were.
 
-        Articles that name one of them as ``duplicate_of`` name nothing afterwards. A URL that leads to
-        another article leads nowhere afterwards.
+        Articles that name one of them as ``duplicate_of`` or ``derived_from`` name nothing
+        afterwards. A URL that leads to another article leads nowhere afterwards.
         """
 
     def remove_pages(self, fingerprints: Sequence[bytes]) -> int:

@@ -73,7 +73,7 @@ def test_an_article_gets_another_url_with_all_that_belongs_to_it(storage: Storag
         storage.store(make_article("b", text, url=A, hours=version))
     calm = make_article("b", "The river is calm.", url=A)
     storage.store(make_article("copy", "The river is calm."))
-    other = make_article("other", "The river, calm it is.", duplicate_of=B)
+    other = make_article("other", "The river, calm it is.", duplicate_of=B, derived_from=B)
     storage.store(other)
     assert storage.readdress(B, calm.content_hash, A)
     assert storage.article(B) is None
@@ -89,7 +89,7 @@ def test_an_article_gets_another_url_with_all_that_belongs_to_it(storage: Storag
         assert storage.store(make_article("x", text)).verdict is Verdict.SAME_TEXT
     named = storage.article(f"{SITE}/other")
     assert named is not None
-    assert named.duplicate_of == A
+    assert (named.duplicate_of, named.derived_from) == (A, A)
 
 
 def test_the_url_is_free_afterwards(storage: Storage) -> None:

@@ -39,7 +39,10 @@ def test_an_article_goes_with_all_that_belongs_to_it(storage: Kept) -> None:
     storage.store(make_article("a", "The river fell again below the bridge.", hours=1))
     storage.store(make_article("a", "The river is calm.", hours=2))
     storage.store(make_article("copy", "The river is calm."))
-    storage.store(make_article("other", "A revision about the river.", duplicate_of=first.canonical_url))
+    named = first.canonical_url
+    storage.store(
+        make_article("other", "A revision about the river.", duplicate_of=named, derived_from=named)
+    )
     copy = "https://example.org/copy"
     assert set(storage.addresses([first.canonical_url])) == {copy}
     assert storage.remove_articles([first.canonical_url, "https://example.org/unknown"]) == 1
@@ -50,7 +53,7 @@ def test_an_article_goes_with_all_that_belongs_to_it(storage: Kept) -> None:
     assert storage.search("calm") == storage.search("bridge") == []
     other = storage.article("https://example.org/other")
     assert other is not None
-    assert other.duplicate_of is None
+    assert (other.duplicate_of, other.derived_from) == (None, None)
     assert storage.remove_articles([first.canonical_url]) == 0
 
 

@@ -35,7 +35,8 @@ def readdress(
     )
     database["aliases"].delete_many({"_id": {"$in": [before, after]}}, session=session)
     database["aliases"].update_many({"article": before}, {"$set": {"article": after}}, session=session)
-    articles.update_many({"duplicate_of": old}, {"$set": {"duplicate_of": new}}, session=session)
+    for naming in ("duplicate_of", "derived_from"):
+        articles.update_many({naming: old}, {"$set": {naming: new}}, session=session)
     words.forget(database, [before, after], session)
     words.add_all(database, [entry_of(from_document(moved), after, own["version"])], session)
     _move_story(database, session, story_id(old), story_id(new))

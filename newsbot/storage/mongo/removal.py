@@ -34,7 +34,8 @@ def remove_articles(place: Place, canonical_urls: Sequence[str]) -> int:
     """Delete articles with all that belongs to them."""
     urls = [clean(url) for url in dict.fromkeys(canonical_urls)]
     keys = [fingerprint(url) for url in urls]
-    place.database["articles"].update_many({"duplicate_of": {"$in": urls}}, {"$set": {"duplicate_of": None}})
+    for naming in ("duplicate_of", "derived_from"):
+        place.database["articles"].update_many({naming: {"$in": urls}}, {"$set": {naming: None}})
     return sum(
         transact(place, partial(_remove_articles, place.database, keys[start : start + _AT_ONCE]))
         for start in range(0, len(keys), _AT_ONCE)

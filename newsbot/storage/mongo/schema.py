@@ -175,6 +175,14 @@ def _index_for_removal(database: Collections) -> None:
     database["articles"].create_indexes([original])
 
 
+def _index_derived(database: Collections) -> None:
+    """What names an article as the one from which it is derived, for taking it out."""
+    basis = IndexModel(
+        [("derived_from", ASCENDING)], partialFilterExpression={"derived_from": {"$type": "string"}}
+    )
+    database["articles"].create_indexes([basis])
+
+
 MIGRATIONS: tuple[Callable[[Collections], None], ...] = (
     _make_first,
     _index_due_pages,
@@ -188,6 +196,7 @@ MIGRATIONS: tuple[Callable[[Collections], None], ...] = (
     _make_words,
     _index_results,
     _index_for_removal,
+    _index_derived,
 )
 """``MIGRATIONS[n]`` leads from version n to n + 1. Never change one that was released: add the next.
 

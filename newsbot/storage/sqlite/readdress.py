@@ -8,6 +8,7 @@ import time
 from newsbot.storage.base import story_id
 from newsbot.storage.records import clean
 from newsbot.storage.sqlite import words
+from newsbot.storage.sqlite.removal import DERIVED
 from newsbot.urls import fingerprint
 
 
@@ -30,6 +31,7 @@ def readdress(database: sqlite3.Connection, canonical_url: str, content_hash: st
         (new, number),
     )
     database.execute("UPDATE article SET duplicate_of = ? WHERE duplicate_of = ?", (new, old))
+    database.execute(DERIVED.format(names="(?)"), (new, old))
     words.forget(database, [fingerprint(old)])
     words.only_present(database, number)
     _move_story(database, story_id(old), story_id(new))

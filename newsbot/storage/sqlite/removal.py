@@ -11,6 +11,12 @@ from newsbot.storage.sqlite import words
 from newsbot.urls import fingerprint
 
 _THESE = "(SELECT value FROM json_each(?))"
+_BASIS = "json_extract(data, '$.derived_from')"
+DERIVED = (
+    "UPDATE article SET data = json_set(data, '$.derived_from', ?)"
+    f" WHERE {_BASIS} IN {{names}} AND {_BASIS} IS NOT NULL"
+)
+"""Lets articles name another one as that from which they are derived; ``names``: the one until now."""
 
 
 def addresses(database: sqlite3.Connection, canonical_urls: Sequence[str]) -> list[str]:
@@ -32,6 +38,7 @@ def remove_articles(database: sqlite3.Connection, canonical_urls: Sequence[str])
     sources = sorted({row["source"] for row in found.values()})
     urls = json.dumps([row["canonical_url"] for row in found.values()])
     database.execute(f"UPDATE article SET duplicate_of = NULL WHERE duplicate_of IN {_THESE}", (urls,))
+    database.execute(DERIVED.format(names=_THESE), (None, urls))
     for source in sources:  # there is no index by article: one look through each site's rows
         database.execute(
             f"DELETE FROM article_text WHERE source = ? AND article IN {_THESE}", (source, numbers)

@@ -243,5 +243,10 @@ MIGRATIONS = (
     DROP INDEX article_by_source_moment;
     CREATE INDEX article_by_source_moment ON article (source, moment, language);
     """,
+    """
+    -- For taking out: what names an article as the one from which it is derived.
+    CREATE INDEX article_by_basis ON article (json_extract(data, '$.derived_from'))
+        WHERE json_extract(data, '$.derived_from') IS NOT NULL;
+    """,
 )
 """``MIGRATIONS[n]`` leads from version n to n + 1. Never change one that was released: add the next."""
