@@ -9,6 +9,7 @@ from newsbot.extraction.details import clean_tags
 from newsbot.extraction.language import detect, normal_code
 from newsbot.extraction.names import clean_authors
 from newsbot.extraction.sitename import clean_title
+from newsbot.extraction.strings import key
 from newsbot.extraction.tidy import tidy, trim_edges
 from tests.extraction_pages import PROSE, TEXT, json_ld, page, read, saved
 
@@ -105,6 +106,20 @@ def test_a_name_comes_once() -> None:
 def test_authors_of_json_ld(author: str, names: list[str]) -> None:
     html = page(json_ld(f'{{"@type":"NewsArticle","headline":"x","author":{author}}}'))
     assert read(html).authors == names
+
+
+@pytest.mark.parametrize(
+    ("title", "expected"),
+    [
+        ("下城区被水淹没-每日新闻", "下城区被水淹没"),
+        ("下城区被水淹没_中国新闻网", "下城区被水淹没"),
+        ("他的梦想——互联网", "他的梦想——互联网"),
+        ("中国-欧盟", "中国-欧盟"),
+        ("Dambruch-news", "Dambruch-news"),
+    ],
+)
+def test_sites_behind_a_dash_without_spaces(title: str, expected: str) -> None:
+    assert clean_title(title, [key("每日新闻"), "news"]) == expected
 
 
 def test_an_author_that_another_node_names() -> None:

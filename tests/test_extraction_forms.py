@@ -46,6 +46,17 @@ def test_a_locked_page_without_a_count_of_words_is_partial_if_short() -> None:
         "本文仅供订阅者阅读",
         "Pokračování je pouze pro předplatitele",
         "You have reached your limit of free articles.",
+        "To continue reading, subscribe now",
+        "La suite est réservée aux abonnés.",
+        "Abonnez-vous pour lire la suite",
+        "Per continuare a leggere abbonati",
+        "Щоб прочитати статтю повністю, оформіть передплату",
+        "Logga in för att läsa vidare",
+        "Logg inn for å lese videre",
+        "Log ind for at læse videre",
+        "Tilaa ja jatka lukemista",
+        "Tento článek je jen pro předplatitele",
+        "続きを読むには会員登録が必要です",
     ],
 )
 def test_an_offer_behind_a_short_text(offer: str) -> None:

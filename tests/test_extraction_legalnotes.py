@@ -31,6 +31,11 @@ def left(*texts: str) -> list[str]:
         "Check out more of our stories by signing up to our free weekly newsletter",
         "Eine Übersicht am Morgen und zum Feierabend: Abonniere den Whatsapp-Kanal der Zeitung.",
         "Подписывайтесь на наш канал в Telegram!",
+        "Follow the Daily Post on Google News",
+        "Want more? Join our WhatsApp channel.",
+        "Folgen Sie uns auf WhatsApp",
+        "No part of it may be copied without the prior written permission of the publisher.",
+        "Полное копирование материалов сайта запрещено.",
     ],
 )
 def test_a_note_at_the_end_goes(note: str) -> None:
@@ -51,6 +56,27 @@ def test_an_offer_within_a_text_or_a_long_line_stays() -> None:
     assert left(*whole) == whole
     story = f"Thousands follow the channel of the mayor. {' '.join(NEWS * 4)}"
     assert left(*NEWS, story) == [*NEWS, story]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Стороны подписали соглашение о строительстве канала «Евразия» до 2030 года.",
+        "Президент подписал закон о блокировке телеграм-каналов без решения суда.",
+        "Im folgenden Jahr wurde der Kanal für Schiffe gesperrt.",
+        "Die Folgen für den Verkehr auf dem Kanal sind noch nicht absehbar.",
+        "Thousands are expected to join the protest at the Panama Canal on Monday.",
+        "She will join the channel as head of news in May.",
+        "El ministro suscribió el acuerdo sobre el canal de Panamá.",
+        "Компания получила все права на фильм и выпустит его весной.",
+        "He was accused of showing the photos without the prior written consent of the woman.",
+        "Полное копирование мозга невозможно, считает учёный.",
+        "Администрация города не несёт ответственности за упавшее дерево, решил суд.",
+        "Abone sayısı artan kanalın sahibi gözaltına alındı.",
+    ],
+)
+def test_news_that_only_share_words_with_notes_stay_at_the_end(sentence: str) -> None:
+    assert left(*NEWS, sentence) == [*NEWS, sentence]
 
 
 def test_links_with_arrows_under_a_label_go() -> None:

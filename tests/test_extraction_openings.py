@@ -47,6 +47,8 @@ def test_the_lead_that_the_head_states_is_found(markup: str) -> None:
         f"<h1>Rain</h1><aside><p>{LEAD}</p></aside>{TEXT}",
         f"<h1>Rain</h1><p hidden>{LEAD}</p>{TEXT}",
         f"<h1>Rain</h1><figure><img src=rain.jpg><span>{LEAD}</span></figure>{TEXT}",
+        f"<h1>Rain</h1><div class=photo><img src=rain.jpg><div class=caption>{LEAD}</div></div>{TEXT}",
+        f"<h1>Rain</h1><div class=wp-caption><p>{LEAD}</p></div>{TEXT}",
         f"<h1>Rain</h1><p><a href=/other>{LEAD}</a></p>{TEXT}",
         f"<h1>Rain</h1>{TEXT}<div class=more><p>{LEAD}</p></div>",
         f"<p>{LEAD}</p><h1>Rain</h1>{TEXT}",
@@ -59,7 +61,9 @@ def test_the_lead_that_the_head_states_is_found(markup: str) -> None:
         "other",
         "aside",
         "hidden",
+        "figure",
         "caption",
+        "caption of a box",
         "link",
         "below",
         "above",
@@ -93,6 +97,17 @@ def test_points_in_a_box_that_names_them_are_found(markup: str) -> None:
 @pytest.mark.parametrize("name", ["keyboard points", "list", "summary", "pointers monkey-points"])
 def test_points_of_other_boxes_are_not(name: str) -> None:
     assert found(f"<h1>Rain</h1><ul class='{name}'>{ITEMS}</ul>{TEXT}") == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "<div class=has-key-points><ul>{0}</ul><h1>Rain</h1>{1}</div>",
+        "<main class=with-key-takeaways><div>{1}<ol>{0}</ol></div></main>",
+    ],
+)
+def test_a_box_around_the_whole_article_names_no_list(body: str) -> None:
+    assert found(body.format(ITEMS, TEXT)) == []
 
 
 def test_they_open_the_text_of_an_article() -> None:

@@ -29,6 +29,12 @@ STORY = "https://www.example.org/news/rain-closes-road"
         (f"{STORY}.html", f"{STORY},seite-2.html", True),
         (STORY, f"{STORY}?paged=2", True),
         ("https://www.example.org/p/7", "https://www.example.org/p/8", False),
+        ("https://www.example.org/?p=7", "https://www.example.org/?p=8", False),
+        ("https://www.example.org/index.php?p=7", "https://www.example.org/index.php?p=8", False),
+        ("https://www.example.org/flood", "https://www.example.org/flood?page=2", True),
+        ("https://www.example.org/news/7", "https://www.example.org/news/8", False),
+        ("https://www.example.org/rain-closes-road/7", "https://www.example.org/rain-closes-road/8", True),
+        ("https://www.example.org/index.php?id=5", "https://www.example.org/index.php?id=5&page=2", True),
     ],
 )
 def test_continuations(one: str, other: str, expected: bool) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from newsbot.extraction.blocks import Block
 from newsbot.extraction.remarks import asks_reader, is_remark
+from newsbot.extraction.tidy import tidy
 from tests.extraction_pages import PROSE, TEXT, page, read
 
 
@@ -23,6 +25,11 @@ from tests.extraction_pages import PROSE, TEXT, page, read
         "Přečtěte si také: Jiný příběh o sněhu",
         "The dam at night, seen from the road (Photo: Jane Doe)",
         "Плотина ночью (Фото: Иван Петров)",
+        "The dam at night, seen from the road. Photo: J. Doe",
+        "Der Damm am Sonntag. Foto: Eva Schmidt/dpa",
+        "Плотина ночью. Фото: Иван Петров / ТАСС",
+        "関連記事はこちら：街の雪についての別の話",
+        "관련기사 보기",
         "We and our 842 partners store and access information on a device, such as cookies.",
         "Wir verwenden Cookies mit Ihrer Zustimmung. Mehr dazu im Datenschutz.",
     ],
@@ -40,12 +47,44 @@ def test_remarks(line: str) -> None:
         "相关部门表示，道路将在周日重新开放。",
         "اقرأ الكتاب، قال المدير للأطفال في المدرسة.",
         "She took a photo (the first of that day) of the dam.",
+        "相关报道指出：「该公司去年亏损十亿元，今年继续裁员。」",
+        "関連記事によると：政府は来月、新しい法案を提出する方針だ。",
+        "관련 뉴스가 나오자 시장은: 크게 흔들렸다고 그는 말했다.",
+        "“We use cookies and tracking without your consent,” an internal memo of the firm said.",
+        "The album had one photo: a river, a dam and a boat that nobody had painted.",
         "",
     ],
 )
 def test_sentences_that_only_begin_like_remarks(line: str) -> None:
     assert not is_remark(line)
     assert not asks_reader(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Copyright law is at the heart of the case, the judge said on Monday.",
+        "Sigara zammı son dakika: JTI grubu fiyatlarını artırdı, yeni liste açıklandı.",
+        "Sigarette elettroniche, arriva la stretta del governo sui minori.",
+        "Photos by satellites showed smoke over the port on Sunday, hours after the first reports.",
+    ],
+)
+def test_sentences_that_begin_like_an_appeal_or_a_credit_stay(line: str) -> None:
+    assert [block.text for block in tidy([Block("paragraph", line)])] == [line]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Copyright 2024 The Paper",
+        "Copyright by the publisher. All rights reserved.",
+        "Siganos en Facebook",
+        "Photos by the author",
+        "Photos by Jane Doe, who has worked for the paper since 2011, and by friends.",
+    ],
+)
+def test_appeals_and_credits_go(line: str) -> None:
+    assert tidy([Block("paragraph", line)]) == []
 
 
 SNOW = "".join(f"<p>In night {n} the snow was deep, and no plough of the county came.</p>" for n in range(9))

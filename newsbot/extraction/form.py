@@ -68,7 +68,15 @@ _OFFER = re.compile(
     r"dostępna dla (?:prenumerator|subskryb)|lees verder met|(?:exclusief )?voor abonnees|"
     r"bli prenumerant|endast för prenumeranter|læs videre med|abonelere özel|aboneler için|"
     r"유료\s?(?:회원|구독)|구독자 전용|(?:订阅|訂閱|付费|付費)(?:后|後)?(?:继续|繼續)?阅?閱?[读讀]|仅供订阅|"
-    r"pouze pro předplatitele|len pre predplatiteľov|előfizetőknek|για συνδρομητές|doar pentru abonați",
+    r"(?:to (?:continue|keep) reading|to read the (?:full|whole|rest))\b.{0,30}\b(?:subscribe|log ?in|"
+    r"sign|register)|"
+    r"la suite (?:\w+ ){0,3}est réservée|abonnez-vous pour (?:lire|continuer|accéder|poursuivre)|"
+    r"per continuare a leggere|щоб (?:прочитати|читати|дочитати)\b.{0,60}\bпередплат|"
+    r"(?:logga in|prenumerera|bli medlem)\b.{0,30}\bför att (?:läsa|fortsätta)|artikeln är låst|"
+    r"logg inn for å (?:lese|fortsette)|abonnementssak|log ind for at (?:læse|fortsætte)|"
+    r"forbeholdt abonnenter|jatka lukemista|会員登録が必要|続きを読むには|残り\s?[:：]?\s?\d{1,5}\s?文字|"
+    r"(?:pouze|jen|výhradně) pro předplatitele|len pre predplatiteľov|előfizetőknek|για συνδρομητές|"
+    r"doar pentru abonați",
     re.IGNORECASE,
 )
 _WALL = re.compile(

@@ -22,19 +22,27 @@ _SPLIT = re.compile(
 BY = re.compile(
     r"^(?:(?:written|veröffentlicht|erstellt|geschrieben|words|"
     r"(?:text|texte|tekst|words|story) (?:&|and|und|et|og|och) (?:fotos?|photos?|bilder|bild)|"
-    r"story|text|texte?|tekst|report(?:ed|ing)?|posted|published|фото и текст|текст и фото|текст|автор(?:ы|"
+    r"story|text|texte?|tekst|texto|teksti|report(?:ed|ing)?|posted|published|фото и текст|текст и фото|"
+    r"текст|автор(?:ы|"
     r"и)?(?: статьи| текста| материала)?|"
-    r"подготовил[аи]?|беседовал[аи]?|записал[аи]?|von|par|por|de la redacción|redigerad av|af|av|di|door|"
+    r"(?:материал )?подготовил[аи]?|публикувано от|пише|беседовал[аи]?|записал[аи]?|von|par|por|"
+    r"de la redacción|redigerad av|af|av|di|door|"
     r"przez|yazan|autor(?:en|in|es|a|zy)?|"
-    r"(?:publié|écrit|rédigé|propos recueillis|recueilli) par|(?:escrito|publicado|redactado) por|scritto da|"
+    r"(?:publié|écrit|rédigé|propos recueillis|recueilli) par|(?:escrito|publicado|redactado) por|"
+    r"scritto da|a cura di|"
+    r"dal(?:la)? nostr[oa] (?:inviat|corrispondent)[oae]|scris de|napsala?|írta|piše|parengė|"
+    r"unser(?:em|er) (?:korrespondent|redakteur|reporter|mitarbeiter)\w*|onze (?:redacteur|correspondent|"
+    r"verslaggever)|"
+    r"protokoll|(?:protokolliert|aufgezeichnet) von|(?:compiled|contributed)(?= by\b)|as told to|"
     r"(?:skrevet|skriven|publisert) av|geschreven door|oprac(?:owanie|owała?)?|oleh|penulis|"
-    r"γράφει [οη]|γράφουν οι|από τ(?:ον|ην|η)|"
+    r"γράφει [οη]|γράφουν οι|από τ(?:ον|ην|η)|τ(?:ου|ης)|"
     r"auteur|author(?:s)?|byline|by|от|от автора|opinion|column|essay|kommentar|"
     r"eine? (?:kommentar|gastbeitrag|interview|analyse|reportage|kolumne|essay|glosse|porträt) von|"
     r"an analysis|interview|"
     r"(?:(?:view |see |read )?(?:all )?(?:posts|articles|stories)|analysis|exclusive|review|comment|"
     r"perspective)(?= by\b))\b\s*(?:by|von|par|of)?\s*[:\-–—.]?\s*)+"
-    r"|^(?:aus\s\w+|بقلم|كتب[هت]?|כתב(?:ה)?|מאת|haber|tác giả|문|文|글|취재)\s?[:：\-–]\s?"
+    r"|^(?:aus\s\w+|بقلم|كتب[هت]?|כתב(?:ה)?|haber|yazar|reporter|tác giả|문|文|글|취재)\s?[:：\-–]\s?"
+    r"|^מאת\s?:?\s"
     r"|^(?:本报|本网|本刊)?(?:记者|記者|作者|撰文|责编|责任编辑)\s?[:：]?\s?",
     re.IGNORECASE,
 )
@@ -49,6 +57,8 @@ _TAIL = re.compile(
     r"ph\.d\.?))\s*$|\s+(?:updated|published|обновлено)\b.*$|"
     r"\s+on\s+(?:mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\b.*$|"
     r"\s+(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|twitter|facebook|instagram|linkedin|e-?mail|rss)$|"
+    r"\s+(?:(?:le|am|el|il|den|dne)\s)?\d{1,2}\.?\s[^\W\d]{3,12}\.?\s(?:19|20)\d\d\b.*$|"
+    r"(?<!^the)(?<=\w\w)\s+(?:the\s)?associated press$|\s+(?-i:aus [A-ZÄÖÜ]\w+)$|"
     r"\s+(?-i:[Ff]or (?:[A-Z][\w.]+ ?){1,4})$|\s+(?-i:in (?:[A-Z][\w.'’-]+ ?){1,3})$",
     re.IGNORECASE,
 )
@@ -74,7 +84,7 @@ _ROLE = re.compile(
 _DEGREES = word_set("md phd ph dr jr sr ii iii iv mba ma msc bsc rn rd esq dds llm")
 _NOT_A_NAME = re.compile(
     r"https?:|www\.|\.(?:com|org|net|ru|html?)/|^/|@|[<>{}=_#*\\]|\d{2}|\b(?:updated|published|posted|veröffentlicht|"
-    r"comments?|share|follow|subscribe|photos?|fotos?|image|video|"
+    r"comments?|share|follow|subscribe|photos?|photograph(?:s|y)|fotos?|image|video|"
     r"copyright|all rights|read more|reporter|correspondent|editor|journalist|journalistin|redakteur(?:in)?|"
     r"redaktor|autor|admin(?:istrator)?|"
     r"contributor|contributors|read|minutes?|min|ago|edited|editing|additional reporting|contact|email|"
@@ -86,8 +96,8 @@ _NOT_A_NAME = re.compile(
 )
 _EMPTY = word_set(
     "admin administrator author autor автор editor redaktion redakcja redakce redacción redacao redação "
-    "redactie redazione редакция редактор array red "
-    "staff agency agencies redaktionen die la the редакции",
+    "redactie redazione редакция редакція редактор redacția redakcija uredništvo szerkesztőség toimitus "
+    "array red staff agency agencies redaktionen die la the редакции",
     "null none undefined unknown anonymous user guest name nan n a false true webmaster root superuser",
 )
 _SHORT = re.compile(r"(?:\b(?-i:[A-ZА-Я])|\b[JS]r)\.$")
@@ -117,7 +127,7 @@ def _names(value: str) -> Iterator[str]:
     if not text or text.startswith(("http:", "https:", "/", "www.")):
         return
     for part in _SPLIT.split(text):
-        name = BY.sub("", (part or "").strip(' \t,:;-–—|"«»“”').lstrip("."))
+        name = BY.sub("", (part or "").strip(' \t,:;-–—|="«»“”').lstrip("."))
         name = _OFFICE.sub("", _TAIL.sub("", name))
         name = name if _OFFICE_ALONE.match(name) else _ROLE_BEHIND.sub("", name).strip(" ,:;-–—|")
         if not _SHORT.search(name):

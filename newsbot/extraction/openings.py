@@ -7,6 +7,7 @@ learn from all of them take one lead and not the next. Here each is a part, on e
 from __future__ import annotations
 
 import re
+from collections import Counter
 from functools import lru_cache
 
 import numpy as np
@@ -25,6 +26,9 @@ _SURE = 1.0
 """Log odds of the paragraph with which the text begins."""
 _AROUND = 6
 """Boxes around a key point that may name it."""
+_PARAGRAPHS = 3
+"""A box with so many sure paragraphs, or with the headline, holds the article: its name speaks of no list."""
+_CAPTIONS = frozenset({"caption", "captions", "figcaption", "credit", "credits"})
 _POINTS = re.compile(
     r"\bkey ?(?:points?|takeaways?|facts?)\b|\btakeaways\b|\bsummary (?:list|points|bullets)\b"
 )
@@ -43,12 +47,18 @@ def openings(
     and the first long line that is sure or taken: if it is such a line itself, it needs no help.
     """
     result = np.zeros(len(pieces), np.bool_)
-    for index in _between(pieces, titles, (scores > _SURE) | found):
-        if described[index] and not titles[index]:
+    sure = (scores > _SURE) | found
+    for index in _between(pieces, titles, sure):
+        if described[index] and not titles[index] and not _is_caption(pieces[index].box):
             result[index] = _is_line(pieces[index], _LEAST_LEAD)
-    for index, piece in enumerate(pieces):
-        if piece.box.tag == "li" and _is_line(piece, _LEAST_POINT) and _are_points(piece.box):
-            result[index] = True
+    points = [
+        index
+        for index, piece in enumerate(pieces)
+        if piece.box.tag == "li" and _is_line(piece, _LEAST_POINT) and _naming(piece.box) is not None
+    ]
+    if points:
+        whole = _holding_article(pieces, sure)
+        result[[index for index in points if _naming(pieces[index].box) not in whole]] = True
     return result
 
 
@@ -73,15 +83,32 @@ def _is_line(piece: Piece, least: int) -> bool:
     )
 
 
-def _are_points(box: Box) -> bool:
+def _is_caption(box: Box) -> bool:
+    """True for what is named as the words below a picture: many describe their page by these."""
+    return any(not _CAPTIONS.isdisjoint(around.words) for around in (box, box.above(1)))
+
+
+def _naming(box: Box) -> Box | None:
+    """The innermost box around an item that is named after key points."""
     around: Box | None = box
     for _ in range(_AROUND):
-        if around is None:
-            return False
-        if _names_points(around.words):
-            return True
+        if around is None or _names_points(around.words):
+            return around
         around = around.parent
-    return False
+    return None
+
+
+def _holding_article(pieces: list[Piece], sure: Marks) -> set[Box]:
+    """The boxes that hold the headline or several paragraphs."""
+    held: Counter[Box] = Counter()
+    for piece, is_sure in zip(pieces, sure, strict=True):
+        is_headline = piece.box.tag == "h1"
+        if is_headline or (is_sure and piece.box.tag != "li" and size(piece.text) >= _LEAST_PARAGRAPH):
+            around: Box | None = piece.box
+            while around is not None:
+                held[around] += _PARAGRAPHS if is_headline else 1
+                around = around.parent
+    return {box for box, number in held.items() if number >= _PARAGRAPHS}
 
 
 @lru_cache(maxsize=8192)

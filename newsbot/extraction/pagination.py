@@ -34,6 +34,9 @@ _PAGE_KEYS = frozenset(
 _ENDING = re.compile(r"\.(?:s?html?|php|aspx?)$", re.IGNORECASE)
 _SHORT = (["p"], ["page"], ["part"])
 """What stands before the number of an article, not of a page: /p/7."""
+_SAYS_PAGE = re.compile(r"page|seite|pagina|stranica|strona|\bpg=", re.IGNORECASE)
+_LONG_NAME = 12
+"""Letters; a shorter word as the whole path is a section or a script, not a story."""
 _SAME_LINE = 40
 """Shorter lines may stand on two pages of one article."""
 
@@ -85,7 +88,17 @@ def is_continuation(url: str, other: str) -> bool:
     if _host(one) != _host(two):
         return False
     here, there = _number(one), _number(two)
-    return here[0] == there[0] and there[1] > here[1]
+    return (
+        here[0] == there[0]
+        and there[1] > here[1]
+        and (_SAYS_PAGE.search(f"{two.path}?{two.query}") is not None or _names_story(here[0]))
+    )
+
+
+def _names_story(address: tuple[str, tuple[tuple[str, str], ...]]) -> bool:
+    """False where nothing but the number tells pages apart: /?p=7 and /news/7 are articles of their own."""
+    path, query = address
+    return bool(query) or "/" in path or any(not sign.isalpha() for sign in path) or len(path) > _LONG_NAME
 
 
 def join_pages(pages: Sequence[Article]) -> Article:

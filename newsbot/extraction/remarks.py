@@ -12,21 +12,28 @@ from newsbot.extraction.notices import speaks_of_consent
 
 _LONGEST = 400
 _LONGEST_POINTER = 200
+_LONGEST_CREDIT = 90
 _POINTER = re.compile(
-    r"^\W{0,3}(?:関連(?:記事|ニュース|リンク)|あわせて読みたい|相关(?:阅读|新闻|报道)|相關(?:閱讀|新聞|報導)|"
-    r"延伸(?:閱讀|阅读)|推荐阅读|更多阅读|관련\s?(?:기사|뉴스)|[إا]قر[أا] (?:أيض|المزيد|كذلك)|"
+    r"^\W{0,3}(?:(?:関連(?:記事|ニュース|リンク)|あわせて読みたい|相关(?:阅读|新闻|报道)|相關(?:閱讀|新聞|報導)|"
+    r"延伸(?:閱讀|阅读)|推荐阅读|更多阅读|관련\s?(?:기사|뉴스))"
+    r"(?:はこちら|一覧|请点击|點此|推荐|推薦|\s?(?:보기|더보기))?\s{0,2}(?:[:：|>】）)\]]|$)|"
+    r"(?:[إا]قر[أا] (?:أيض|المزيد|كذلك)|"
     r"شاهد (?:أيض|كذلك)|קראו (?:גם|עוד)|(?:بیشتر )?بخوانید|(?:यह|ये) भी पढ़ें|ayrıca (?:okuyun|bak)|"
     r"bunu da oku|olvass(?:a|on|ák)? el|přečtěte si|"
-    r"czytaj dalej|прочитайте также|читайте ещё)[^:：|]{0,20}(?:[:：|]|$)",
+    r"czytaj dalej|прочитайте также|читайте ещё)[^:：|]{0,20}(?:[:：|]|$))",
     re.IGNORECASE,
 )
+"""Where no spaces part words a label must end at once: "相关报道称：" begins a sentence."""
+_PICTURE = r"(?:photos?|photograph|foto|bild|image|imagen|фото|zdjęcie|fot\.)"
 _CREDITED = re.compile(
-    r"\((?:photo|photograph|foto|bild|image|imagen|фото|zdjęcie|fot\.)\s{0,2}(?::|by\b|©|/)[^()]{2,60}\)\W{0,2}$",
+    rf"\({_PICTURE}\s{{0,2}}(?::|by\b|©|/)[^()]{{2,60}}\)\W{{0,2}}$|"
+    rf"[.!?…»”\"|]\s{_PICTURE}\s{{0,2}}(?::|©)[^.:!?]{{2,20}}\.?[^.:!?]{{2,40}}\W{{0,2}}$",
     re.IGNORECASE,
 )
 """A caption that ends with its photographer."""
 _WE = re.compile(
-    r"^\W{0,3}(?:we\b|our site|this (?:site|website)|by (?:clicking|continuing)|wir\b|diese (?:web)?seite|"
+    r"^[^\w\"'“„«‘「]{0,3}(?:we\b|our site|this (?:site|website)|by (?:clicking|continuing)|wir\b|"
+    r"diese (?:web)?seite|"
     r"nous\b|ce site|nosotros\b|este sitio|utilizamos|noi\b|questo sito|мы\b|этот сайт|наш сайт|ми\b|"
     r"używamy|ta strona)",
     re.IGNORECASE,
@@ -37,7 +44,7 @@ def is_remark(text: str) -> bool:
     """True for a pointer to another article and for a caption that ends with its photographer."""
     if len(text) > _LONGEST_POINTER:
         return False
-    return bool(_POINTER.match(text) or (")" in text[-3:] and _CREDITED.search(text)))
+    return bool(_POINTER.match(text) or _CREDITED.search(text, max(0, len(text) - _LONGEST_CREDIT)))
 
 
 def asks_reader(text: str) -> bool:

@@ -25,6 +25,12 @@ _NO_HEADLINE = re.compile(
 _DATED = re.compile(r",\s\d{1,2}\.\d{1,2}\.\d{4}$")
 """The day behind the name of the site: "… - РИА Новости, 03.05.2024"."""
 _COLON = re.compile(r"\s*[:：]\s*")
+_SITE_ENDS = re.compile(r"[\u3400-\u9fff\w]{1,10}(?:网|網|频道|頻道|日报|日報|晚报|晚報)")
+"""How names of Chinese sites end."""
+_UNSPACED = re.compile(
+    r"(?<=[\u3040-\u9fff\uac00-\ud7af\uff00-\uff65”’])(?:[-_–－＿]{1,2}|(?<!—)—)(?=[^-_–—－＿\s]{2,20}$)"
+)
+"""Before the name of a Chinese or Japanese site, without spaces: "新闻标题-新华网"."""
 _ROMAN = dict(zip("абвгдежзийклмнопрстуфхцчшщъыьэюяёіїєґў", (
     "a", "b", "v", "g", "d", "e", "zh", "z", "i", "y", "k", "l", "m", "n", "o", "p", "r", "s", "t", "u", "f",
     "h", "c", "ch", "sh", "sch", "", "y", "", "e", "yu", "ya", "e", "i", "i", "e", "g", "u",
@@ -68,7 +74,13 @@ def _without_site(title: str, sites: Sequence[str]) -> str:
 
 
 def _without_label(title: str, sites: Sequence[str]) -> str:
-    """Drop the full name of the site before or behind a colon: one word may be what the story is about."""
+    """Drop the full name of the site before or behind a colon: one word may be what the story is about.
+
+    So behind a dash without spaces, where the language writes none.
+    """
+    dash = _UNSPACED.search(title)
+    if dash is not None and (key(tail := title[dash.end() :]) in sites or _SITE_ENDS.fullmatch(tail)):
+        return title[: dash.start()]
     colons = list(_COLON.finditer(title))
     for at in (colons[-1], colons[0]) if colons else ():
         head, tail = title[: at.start()], title[at.end() :]
