@@ -150,3 +150,30 @@ def test_an_update_that_is_like_others_is_in_their_story_after_the_restart(
     kept = {one.source: one for one in worker.desk.state.storage.iter_articles()}
     worker.desk.state.close()
     assert (kept["b.test"].version, kept["b.test"].story) == (2, kept["a.test"].story)
+
+
+def test_a_page_that_replaces_the_article_of_its_canonical_address_brings_its_story_along(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was compared with that article, and is its longer version; others are like the longer one only."""
+    worker = Worker(tmp_path, 1, {})
+    other, before = article_of(0), article_of(1)
+    before.text = " ".join(LONG[170:240])
+    before.content_hash = text_key(before.text)
+    for article in (other, before):
+        assert list(worker.work(article))
+
+    def longer() -> Article:
+        article = article_of(1)
+        article.url = "https://b.test/longer"
+        return article
+
+    with monkeypatch.context() as now:
+        now.setattr(store, "_settle", _kill)
+        with pytest.raises(Killed):
+            list(worker.work(longer()))
+    worker.desk.state.peers.clear()
+    list(worker.work(longer()))
+    kept = {one.source: one for one in worker.desk.state.storage.iter_articles()}
+    worker.desk.state.close()
+    assert (kept["b.test"].version, kept["b.test"].story) == (2, kept["a.test"].story)

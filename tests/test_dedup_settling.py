@@ -126,6 +126,30 @@ def test_who_found_an_article_before_it_was_stored_comes_along(tmp_path: Path) -
         worker.desk.state.close()
 
 
+def test_a_new_version_that_is_on_its_way_is_met_by_its_copy(tmp_path: Path) -> None:
+    """The stored text is still the version before, which nobody resembles."""
+    words = [f"word{place}" for place in range(300)]
+    before, copied = " ".join(words[:100]), " ".join(words[100:])
+    workers = [Worker(tmp_path, number, {}) for number in range(2)]
+    page = {"source": "0.test", "url": "https://0.test/", "canonical_url": "https://0.test/"}
+    list(workers[0].work(make_article(1, text=before, **page)))
+    update = make_article(1, text=copied, **page)
+    on_its_way = workers[0].work(update)
+    next(on_its_way)
+    next(on_its_way)  # in the index, not in the storage
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(near, "WAITS", ())
+        copy = make_article(2, text=copied, source="1.test", canonical_url="https://1.test/")
+        list(workers[1].work(copy))
+    list(on_its_way)
+    with closing(SqliteStorage(tmp_path / "data" / "newsbot.db")) as storage:
+        kept = list(storage.iter_articles())
+    assert [one.text for one in kept] == [copied, copied]
+    assert {one.story for one in kept} == {story_id("https://0.test/")}
+    for worker in workers:
+        worker.desk.state.close()
+
+
 REPORT = " ".join(f"the index of the exchange rose again today in sector {chr(97 + n)}" for n in range(20))
 
 

@@ -70,7 +70,7 @@ class StorePipeline:
 
 async def _store(state: CrawlState, article: Article, over: str | None = None) -> Stored:
     """Store, and wait while the data are away."""
-    await state.outage.patiently(_bridge, state, article)
+    await state.outage.patiently(_bridge, state, article, over)
     lost_answers = 0
 
     async def store() -> Stored:
@@ -107,18 +107,19 @@ async def _look_again(state: CrawlState, article: Article) -> Article | None:
     return kept
 
 
-def _bridge(state: CrawlState, article: Article) -> None:
+def _bridge(state: CrawlState, article: Article, over: str | None) -> None:
     """Make one story of those that the article belongs to, before it is stored.
 
     Afterwards its page counts as unchanged, and after a kill nobody asks about its peers again. Its own id
-    takes no part yet, for another page's article may be under way to this URL.
+    takes no part yet, for another page's article may be under way to this URL; one that it replaces does
+    (``over``: the text of that one, if another page gave it).
     """
     placed = state.peers.get(article.canonical_url)
     if placed is None:
         return
     with state.timed("store"):
         before = state.storage.article(article.canonical_url)
-        if before is not None and not of_one_page(before.url, article.url):
+        if before is not None and before.content_hash != over and not of_one_page(before.url, article.url):
             before = None
         if before is not None and before.story != placed.story:
             article.story = join(state.storage, [before.canonical_url, *placed.peers])
