@@ -5,15 +5,17 @@
 
 from __future__ import annotations
 
+import math
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any, Protocol
 
 from newsbot.clock import Clock, system_clock
-from newsbot.dedup.index import NearIndex
+from newsbot.dedup.index import KEEP, NearIndex
 from newsbot.dedup.sqlite import SqliteIndex
 from newsbot.dedup.sqlite import empty as empty_sqlite_index
+from newsbot.errors import ArgumentError
 from newsbot.frontier.base import Frontier
 from newsbot.frontier.sqlite import SqliteFrontier
 from newsbot.rules import RuleSet, load_rules
@@ -30,6 +32,9 @@ _OF_THEIR_SCHEDULER = (
     "SCHEDULER_IDLE_BEFORE_CLOSE",
     "REDIS_START_URLS_KEY",
 )
+_DAY = 86400.0
+MOST_NEAR_DAYS = 3650
+"""Of NEWSBOT_NEAR_DAYS."""
 REDIS_KEEPS = 3600.0
 """Seconds: pages that are due later are left to the storage, see :mod:`newsbot.refill`."""
 
@@ -90,12 +95,27 @@ def open_storage(settings: SettingsLike, *, hurried: bool = False) -> Storage:
 
 
 def open_index(settings: SettingsLike) -> NearIndex:
-    """Open the near-duplicate index. Raises :class:`newsbot.errors.DataError`."""
+    """Open the near-duplicate index.
+
+    Raises :class:`newsbot.errors.DataError`, and :class:`newsbot.errors.ArgumentError` for a setting that is
+    no number of days.
+    """
     if not settings.get("REDIS_URL"):
-        return SqliteIndex(data_file(settings))
+        return SqliteIndex(data_file(settings), keep=_near_seconds(settings))
     from newsbot.dedup.redis import RedisIndex  # noqa: PLC0415  (as for storage)
 
-    return RedisIndex(settings)
+    return RedisIndex(settings, keep=_near_seconds(settings))
+
+
+def _near_seconds(settings: SettingsLike) -> float:
+    given = settings.get("NEWSBOT_NEAR_DAYS")
+    try:
+        days = KEEP / _DAY if given in (None, "") else float(given)
+    except (TypeError, ValueError):
+        days = math.nan
+    if not 1 <= days <= MOST_NEAR_DAYS:
+        raise ArgumentError(f"NEWSBOT_NEAR_DAYS={given}: must be a number, 1 to {MOST_NEAR_DAYS}")
+    return days * _DAY
 
 
 def empty_index(settings: SettingsLike) -> None:

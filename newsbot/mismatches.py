@@ -11,14 +11,16 @@ from typing import cast
 
 from newsbot import backends
 from newsbot.clock import utc
-from newsbot.dedup.index import KEEP, NearIndex
+from newsbot.dedup.index import NearIndex
 from newsbot.frontier.base import Frontier, LeanFrontier
 from newsbot.storage.base import ArticleFilter, Storage
 from newsbot.storage.identity import identity_of
 from newsbot.storage.notes import Notes
 
 LEAST_INDEXED = 0.25
-"""Share of the articles of the last 30 days that an index at least has; those of few words are in none."""
+"""Share of the latest articles that an index at least has; those of few words are in none."""
+
+_DAY = 86400.0
 
 logger = logging.getLogger(__name__)
 
@@ -29,14 +31,12 @@ def notice_lost_index(storage: Storage, index: NearIndex, now: float) -> None:
     ``now``: POSIX seconds. Raises :class:`newsbot.errors.DataError`.
     """
     texts = index.count()
-    lately = storage.count_articles(ArticleFilter(since=utc(now - KEEP)))
+    lately = storage.count_articles(ArticleFilter(since=utc(now - index.keep)))
     if texts < lately * LEAST_INDEXED:
         logger.warning(
             "near-duplicate index has lost texts place=%s texts=%d articles=%d; near copies of these articles"
-            " of the last 30 days may not be recognised. To put it right: scrapy articles reindex",
-            backends.place_of(index),
-            texts,
-            lately,
+            " of the last %g days may not be recognised. To put it right: scrapy articles reindex",
+            *(backends.place_of(index), texts, lately, index.keep / _DAY),
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from newsbot.backends import SettingsLike
+from newsbot.backends import MOST_NEAR_DAYS, SettingsLike
 from newsbot.errors import ArgumentError
 
 _DAY = 86400.0
@@ -13,6 +13,7 @@ BOUNDS: dict[str, tuple[float, float]] = {
     "NEWSBOT_PATIENCE": (0, math.inf),
     "NEWSBOT_RETRY_SCALE": (0, 1000),
     "NEWSBOT_MAX_AGE_DAYS": (0, 100_000),
+    "NEWSBOT_NEAR_DAYS": (1, MOST_NEAR_DAYS),
     "NEWSBOT_EXPLORE": (0, 1),
     "NEWSBOT_RULES_RELOAD": (0, _DAY),
     "NEWSBOT_CRAWL_DELAY_CAP": (0, _DAY),

@@ -18,7 +18,7 @@ FROM_ENVIRONMENT = frozenset(
         *("DATA", "RULES", "REPORTS", "WARC_DIR", "KEEP_RAW", "KEEP_VERSIONS", "KEEP_PAGES", "CONTACT"),
         *("TDMREP", "ALLOW_PRIVATE", "HTTP2", "RETRY_SCALE", "PAGE_VISITS", "POLL_BUDGET", "PUBLIC_URL"),
         *("WEB_TOKEN", "SENSOR_SECRET", "ALERT_WEBHOOK", "ALERT_MAIL", "ALERT_COMMAND", "LOG_LEVEL"),
-        *("LOG_JSON", "PROGRESS_INTERVAL"),
+        *("LOG_JSON", "PROGRESS_INTERVAL", "NEAR_DAYS"),
     )
 )
 """Settings that are read from environment variables too."""

@@ -120,6 +120,17 @@ def test_what_came_while_the_index_was_lost_comes_into_its_stories(place: Place)
     assert place.run("articles", "reindex", "--json").json == {"indexed": 5, "kept": 5, "joined": 0}
 
 
+def test_how_many_days_is_a_setting(place: Place) -> None:
+    stored(place, [100 * DAY, 40 * DAY, DAY], time.time())
+    answer = place.run("articles", "reindex", NEWSBOT_NEAR_DAYS="45")
+    assert answer.err == "2 texts of the last 45 days indexed; the index holds 2\n"
+    assert place.run("articles", "reindex", "--json").json["indexed"] == 1
+    for wrong in ("0", "soon", "nan", "1e9"):
+        answer = place.run("articles", "reindex", NEWSBOT_NEAR_DAYS=wrong)
+        assert answer.code == 2
+        assert f"NEWSBOT_NEAR_DAYS={wrong}: must be a number, 1 to 3650" in answer.err
+
+
 def test_nothing_is_emptied_while_a_crawl_is_at_work(place: Place) -> None:
     stored(place, [DAY], time.time())
     assert place.run("articles", "reindex").code == 0

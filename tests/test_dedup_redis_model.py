@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from typing import Any
 
 import numpy as np
 import pytest
@@ -29,7 +30,7 @@ PLACES = st.tuples(st.integers(14, 22), st.floats(0, 0.99))
 
 
 @pytest.fixture(scope="module")
-def place(redis_url: str) -> Iterator[Callable[[], dict[str, str]]]:
+def place(redis_url: str) -> Iterator[Callable[[], dict[str, Any]]]:
     """Make arguments of an index of one example's own."""
     namespace = f"test-{secrets.token_hex(8)}"
 
@@ -55,7 +56,7 @@ def collisions() -> Iterator[None]:
 @settings(deadline=None, max_examples=150)
 @given(steps=STEPS, grown=PLACES, turns=st.integers(0, 3), offset=st.integers(0, BLOCK - 1))
 def test_answers_are_those_of_a_plain_model(
-    place: Callable[[], dict[str, str]],
+    place: Callable[[], dict[str, Any]],
     steps: list[Step],
     grown: tuple[int, float],
     turns: int,

@@ -26,6 +26,7 @@ from newsbot.terminal import Column
 from newsbot.urls import canonicalize
 from newsbot.versions import version_lines, version_rows
 
+_DAY = 86400.0
 HELD = "; another process holds the index and does not go on: run it again later"
 
 
@@ -140,7 +141,7 @@ def reindex(call: Call) -> int:
             kept = index.count()
     if call.json:
         call.document({"indexed": number, "kept": kept, "joined": joined})
-    call.note(f"{number} texts of the last 30 days indexed; the index holds {kept}")
+    call.note(f"{number} texts of the last {index.keep / _DAY:g} days indexed; the index holds {kept}")
     if joined:
         call.note(f"{joined} articles came into one story with others that they resemble")
     return 0
@@ -196,8 +197,8 @@ class Command(NewsbotCommand):
         ),
         Action(
             "reindex",
-            "Put the stored texts of the last 30 days into the near-duplicate index again: after Redis lost "
-            "its data; with --anew also after a newsbot that makes it another way",
+            "Put the texts of the last 30 days (NEWSBOT_NEAR_DAYS) into the near-duplicate index again: "
+            "after Redis lost its data; with --anew also after a newsbot that makes it another way",
             reindex,
             (Argument("--anew", action="store_true", help="empty the index first; no crawl may run"),),
         ),

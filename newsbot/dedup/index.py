@@ -34,7 +34,7 @@ LEAST = 0.04
 MAX_CANDIDATES = 32
 """The newest texts of one passage that are compared; a template may have any number."""
 KEEP = 30 * 86400.0
-"""Seconds after which a text is forgotten here: news is copied within days."""
+"""Seconds after which a text is forgotten here, unless an index is told else: news is copied within days."""
 _STEP = np.uint64(0xD6E8FEB86659FD93)  # odd: the lowest hashes are alike in their upper bits, these are not
 
 BUCKETS = f"{SCHEME} passages={PASSAGES}x{RUN}w bits={BITS}"
@@ -56,13 +56,17 @@ class Near:
 class NearIndex(Protocol):
     """Texts by resemblance. Any number of processes may share one; faults are :class:`DataError`."""
 
+    @property
+    def keep(self) -> float:
+        """Seconds after which this process forgets a text; of several that differ the least counts."""
+
     def check_and_insert(self, doc_id: str, source: str, signature: Signature, at: float) -> list[Near]:
         """Return the texts like this one, best first, and add it, in one atomic step.
 
         Of two processes that insert like texts at the same instant, at least one sees the other.
         The same ``doc_id`` again replaces what was kept under it and never comes back itself. ``at``
         (POSIX seconds) is the time of the fetch, which no site can forge: texts that came more than
-        ``KEEP`` seconds before are forgotten.
+        ``keep`` seconds before are forgotten.
         A signature that is not comparable is not kept, and nothing resembles it.
         """
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from newsbot.dedup.index import KEEP, Near, NearIndex
+from newsbot.dedup.index import Near, NearIndex
 from newsbot.dedup.minhash import signature
 from newsbot.dedup.placing import MAX_NEIGHBOURS, place
 from newsbot.dedup.settling import join
@@ -30,7 +30,7 @@ def rebuild(
     *,
     met: Met = lambda _article, _near: None,
 ) -> int:
-    """Put the texts of the last ``KEEP`` seconds before ``now`` into an index, the oldest first; how many.
+    """Put the texts of the last ``index.keep`` seconds before ``now`` into it, the oldest first; how many.
 
     Those that were fetched before are forgotten there in any case. ``report`` is told how many so far, after
     each; ``met`` gets an article with what resembles it. Raises :class:`newsbot.errors.DataError` kinds.
@@ -38,7 +38,7 @@ def rebuild(
     number = 0
     for article in storage.iter_articles():
         moment = None if article.fetched_at is None else article.fetched_at.timestamp()
-        if moment is None or moment < now - KEEP or not wanted(article):
+        if moment is None or moment < now - index.keep or not wanted(article):
             continue
         text = signature(article.text)
         met(article, index.check_and_insert(article.canonical_url, article.source, text, moment))

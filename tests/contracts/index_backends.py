@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from newsbot.dedup.index import NearIndex
+from newsbot.dedup.index import KEEP, NearIndex
 from newsbot.dedup.minhash import Signature
 from newsbot.dedup.passages import PASSAGES
 from newsbot.dedup.redis import RedisIndex
@@ -30,21 +30,21 @@ class IndexPlace:
     backend: str
     folder: Path
 
-    def open(self) -> NearIndex:
-        return BACKENDS[self.backend](self.folder)
+    def open(self, keep: float = KEEP) -> NearIndex:
+        return BACKENDS[self.backend](self.folder, keep)
 
 
-def open_sqlite(folder: Path) -> NearIndex:
-    return SqliteIndex(folder / "newsbot.db")
+def open_sqlite(folder: Path, keep: float = KEEP) -> NearIndex:
+    return SqliteIndex(folder / "newsbot.db", keep=keep)
 
 
-def open_redis(folder: Path) -> NearIndex:
+def open_redis(folder: Path, keep: float = KEEP) -> NearIndex:
     """Server and namespace are noted in the folder: processes that share the one share the others."""
     note = folder / "index-place"
     if not note.exists():
         note.write_text(f"{redisserver.redis_url()} test-{secrets.token_hex(8)}")
     url, namespace = note.read_text().split()
-    return RedisIndex(url, namespace=namespace)
+    return RedisIndex(url, namespace=namespace, keep=keep)
 
 
-BACKENDS: dict[str, Callable[[Path], NearIndex]] = {"redis": open_redis, "sqlite": open_sqlite}
+BACKENDS: dict[str, Callable[[Path, float], NearIndex]] = {"redis": open_redis, "sqlite": open_sqlite}

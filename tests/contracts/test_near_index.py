@@ -107,6 +107,19 @@ def test_what_came_long_ago_is_forgotten_and_cleared_away(index: NearIndex) -> N
     assert index.count() == 100
 
 
+def test_how_long_texts_are_kept_can_be_chosen(index_place: IndexPlace) -> None:
+    same, days = of(1), 86400.0
+    with closing(index_place.open(keep=90 * days)) as index:
+        assert index.keep == 90 * days
+        index.check_and_insert("old", "a.org", same, NOW)
+        assert names(index.check_and_insert("copy", "a.org", same, NOW + 90 * days)) == ["old"]
+    with closing(index_place.open(keep=2 * days)) as index:
+        assert names(index.check_and_insert("later", "a.org", same, NOW + 92 * days)) == ["copy"]
+        for number in range(100):
+            index.check_and_insert(f"{number}", "a.org", of(10 + number), NOW + 95 * days)
+        assert index.count() == 100
+
+
 def test_a_clock_that_goes_back_loses_nothing(index: NearIndex) -> None:
     same = of(1)
     index.check_and_insert("first", "a.org", same, NOW)

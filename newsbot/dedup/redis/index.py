@@ -53,11 +53,13 @@ class RedisIndex:
     """A :class:`newsbot.dedup.index.NearIndex` in Redis.
 
     ``where`` is a URL (``redis://…``) or settings with the names of scrapy-redis; ``namespace`` tells
-    indexes on one server apart. Raises :class:`newsbot.errors.DataError` kinds, also from every method.
+    indexes on one server apart; ``keep``: seconds after which a text is forgotten. Raises
+    :class:`newsbot.errors.DataError` kinds, also from every method.
     """
 
-    def __init__(self, where: str | SettingsLike, *, namespace: str = "newsbot") -> None:
+    def __init__(self, where: str | SettingsLike, *, namespace: str = "newsbot", keep: float = KEEP) -> None:
         settings: SettingsLike = {"REDIS_URL": where} if isinstance(where, str) else where
+        self.keep = keep
         self._place = server_name(settings)
         self._client = connect(settings)
         self._keys = Keys(namespace)
@@ -96,7 +98,7 @@ class RedisIndex:
         short = shorten(doc_id)
         record = pack(doc_id, short, source, signature, moment) if signature.comparable else b""
         places = places_of(doc_id, signature)
-        arguments = (SCHEME, MAX_CANDIDATES, SHARED, short, record, moment - int(KEEP), places)
+        arguments = (SCHEME, MAX_CANDIDATES, SHARED, short, record, moment - int(self.keep), places)
         try:
             return self._run("insert", *arguments)
         except redis.exceptions.OutOfMemoryError:
@@ -110,7 +112,7 @@ class RedisIndex:
 
     def _tend(self, moment: int) -> None:
         """Forget what is too old, clear some buckets, and let the index grow."""
-        limits = moment - int(KEEP), _FORGET_AT_ONCE, MAX_TEXTS
+        limits = moment - int(self.keep), _FORGET_AT_ONCE, MAX_TEXTS
         growth = texts_a_bucket(), _SPLITS_AT_ONCE
         self._run("tend", *limits, *growth, self._chance.random(), _CLEAR_AT_ONCE)
 

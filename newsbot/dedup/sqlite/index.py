@@ -92,9 +92,13 @@ _READ_BUCKETS = {
 
 
 class SqliteIndex:
-    """A :class:`newsbot.dedup.index.NearIndex` in the file at ``path``, for any number of processes."""
+    """A :class:`newsbot.dedup.index.NearIndex` in the file at ``path``, for any number of processes.
 
-    def __init__(self, path: Path) -> None:
+    ``keep``: seconds after which a text is forgotten.
+    """
+
+    def __init__(self, path: Path, *, keep: float = KEEP) -> None:
+        self.keep = keep
         self._path = path
         self._insertions = 0
         self._recent = Recent()
@@ -112,7 +116,7 @@ class SqliteIndex:
         moment = seconds(at)
         record = pack(doc_id, shorten(doc_id), source, signature, moment) if signature.comparable else None
         hashes = _hashes(doc_id, signature)
-        oldest = moment - int(KEEP)
+        oldest = moment - int(self.keep)
         try:
             with readable_errors(self._path), transaction(self._database):
                 if self._insertions % _FORGET_EVERY == 0:
