@@ -86,6 +86,42 @@ def test_the_letters_tell_the_encoding_where_declarations_differ(
         assert decode(html.encode(real), real if header == "right" else header) == html
 
 
+QUOTED = (
+    "<p>Совет города проголосовал за закрытие моста, после того как инженеры нашли трещины. «У нас не было "
+    "выбора», — сказала мэр.</p>"
+)
+
+
+@pytest.mark.parametrize("declared", [None, "utf-8", "iso-8859-1", "windows-1251"])
+def test_a_short_russian_text_is_none_of_an_old_macintosh(declared: str | None) -> None:
+    """Small letters have the same bytes there but for one; dashes are capitals."""
+    assert decode(QUOTED.encode("cp1251"), declared) == QUOTED
+
+
+@pytest.mark.parametrize("upper", [3, 6, 12, 30])
+def test_capitals_are_no_greek_or_arabic(upper: int) -> None:
+    words = QUOTED[3:-4].split()
+    text = " ".join(word.upper() if number < upper else word for number, word in enumerate(words))
+    assert decode(text.encode("cp1251"), "windows-1251") == text
+    names = (
+        "Минфин Киев Совет Газпром Госдума МВД США ООН Россия пишет после инженеры нашли она как года было"
+    )
+    assert decode(names.encode("cp1251")) == names
+
+
+@pytest.mark.parametrize("real", ["cp1253", "iso8859-7"])
+@pytest.mark.parametrize("declared", [None, "windows-1251", "iso-8859-7"])
+def test_greek_is_no_russian(real: str, declared: str | None) -> None:
+    text = "Το συμβούλιο ψήφισε για το κλείσιμο της γέφυρας, αφού βρήκαν ρωγμές. Ο ΔΗΜΑΡΧΟΣ ΕΙΠΕ ΟΧΙ."
+    assert decode(text.encode(real), declared) == text
+
+
+@pytest.mark.parametrize("declared", [None, "utf-8", "iso-8859-1", "windows-1252"])
+def test_japanese_bytes_make_rare_syllables_of_korean(declared: str | None) -> None:
+    text = "<p>市議会は月曜日の夜、古い橋を閉鎖することを決めた。市長は「選択肢はなかった」と話した。</p>"
+    assert decode(text.encode("shift_jis"), declared) == text
+
+
 def test_quotation_marks_of_an_english_page_make_it_no_other_language() -> None:
     english = "<p>It’s the mayor’s house, she said. “We don’t know” – it’s closed.</p>" * 20
     for declared in (None, "windows-1252", "iso-8859-1", "utf-8"):

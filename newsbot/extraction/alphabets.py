@@ -12,6 +12,7 @@ from functools import cache
 
 _COMMON = dict(zip("оеаинтсрвлкмдпуяызьбгчйхжюшціїєґщэфъё", range(40, 3, -1), strict=False))
 _UPPER = re.compile("[а-яёіїєґ][А-ЯЁІЇЄҐ]")
+_INITIAL = re.compile("(?<![Ѐ-ӿ])[А-ЯЁІЇЄҐ](?=[а-яёіїєґў])")
 MIXED = re.compile("[A-Za-z][а-яёА-ЯЁіїєґўђјљњћџ]|[а-яёА-ЯЁіїєґўђјљњћџ][A-Za-z]")
 """Cyrillic beside Latin letters."""
 
@@ -21,7 +22,7 @@ _SIDE_BY_SIDE = re.compile("[^\\x00-\\x7f](?=[^\\x00-\\x7f])")
 _SCRIPTS = {
     "greek": (
         re.compile("[Ͱ-Ͽἀ-῿]"),
-        re.compile("ς(?=[α-ώ])|[α-ώ](?=[Α-Ω])|[A-Za-z](?=[Α-ώ])|[Α-ώ](?=[A-Za-z])"),
+        re.compile("[ΰΐ]|ς(?=[α-ώ])|[α-ώ](?=[Α-Ω])|[A-Za-z](?=[Α-ώ])|[Α-ώ](?=[A-Za-z])"),
     ),
     "hebrew": (re.compile("[א-ת]"), re.compile("[ךםןףץ](?=[א-ת])|[A-Za-z](?=[א-ת])|[א-ת](?=[A-Za-z])")),
     "arabic": (
@@ -33,7 +34,10 @@ _SCRIPTS = {
         re.compile("(?<![ก-ฮั-ฺ็-๎])[ัิ-ฺ็-๎]|[เ-ไ](?![ก-ฮ])|[A-Za-z](?=[ก-๛])|[ก-๛](?=[A-Za-z])"),
     ),
 }
-"""Letters of a script, and what no text in it has: signs of the end of a word within one, and the like."""
+"""Letters of a script, and what no text in it has: signs of the end of a word within one, and the like.
+
+Greek has two letters a thousand times less often than Russian has those of the same bytes.
+"""
 _LATIN = (
     "äöüßéèáóçñ", "àâæçéèêëîïôœùûüÿ", "áéíñóúüª", "áâãàçéêíóôõúºª", "àèéìíòóùú", "åäöæøéèáüóíç", "àçèéíïòóúü",
     "ąćęłńóśźż", "áčďéěíňóřšťúůýžäĺľŕô", "áéíóöőúüű", "ăâîșțşţ", "čćđšž", "çğışöüâîû", "ąčęėįšųūž",
@@ -50,11 +54,11 @@ _HAN = frozenset(
     "情部正名定问力机等业最间新因重被第相次东政海使平世信北关内加化由代军产入先水万市体别报這來國個說們為時會過學對後"
 )  # fmt: skip
 """Characters that make up near half of any Chinese text, in both forms."""
-_EAST_ASIAN = {
-    "ja": frozenset(map(chr, range(0x3041, 0x3094))),
-    "ko": frozenset(map(chr, range(0xAC00, 0xD7A4))),
-    "zh": _HAN,
-}
+_HANGUL = frozenset(
+    bytes((row, cell)).decode("euc_kr") for row in range(0xB0, 0xC9) for cell in range(0xA1, 0xFF)
+)
+"""The 2,350 syllables that Korean uses; of all others Japanese bytes make a text too."""
+_EAST_ASIAN = {"ja": frozenset(map(chr, range(0x3041, 0x3094))), "ko": _HANGUL, "zh": _HAN}
 _SHARES = {"ja": 4.0, "ko": 1.2, "zh": 2.5}
 
 
@@ -66,9 +70,9 @@ def _runs(script: str) -> re.Pattern[str]:
 def cyrillic(text: str) -> float:
     """How much the letters beyond ASCII look like Russian or Ukrainian prose: 0 to about 1.
 
-    Common small letters count in full, rare ones less. The wrong Cyrillic encoding shows by capitals
-    inside words (KOI8-R and windows-1251 have the cases the other way round) and by signs that are no
-    letters; a western one by single letters inside Latin words.
+    Common letters count in full where they are small or begin a word, others less. The wrong Cyrillic
+    encoding shows by capitals inside words (KOI8-R and windows-1251 have the cases the other way round) and
+    by signs that are no letters; a western one by single letters inside Latin words.
     """
     high = [sign for sign in text if sign > "\x7f"]
     if not high:
@@ -77,8 +81,17 @@ def cyrillic(text: str) -> float:
         1.0 if _COMMON.get(sign, 0) > 14 else 0.6 if sign.isalpha() and "Ѐ" <= sign <= "ӿ" else 0.0
         for sign in high
     )
-    faults = len(_UPPER.findall(text)) * 2 + len(MIXED.findall(text)) * 2
-    return max(0.0, (weight - faults) / len(high))
+    weight += sum(0.4 for sign in _INITIAL.findall(text) if _COMMON.get(sign.lower(), 0) > 14)
+    return max(0.0, (weight - 2 * _faults(text)) / len(high))
+
+
+def is_orderly(text: str) -> bool:
+    """True where Cyrillic words have no capitals inside of them and no Latin letters."""
+    return 100 * _faults(text) <= len(text)
+
+
+def _faults(text: str) -> int:
+    return len(_UPPER.findall(text)) + len(MIXED.findall(text))
 
 
 def of_script(text: str, script: str) -> float:

@@ -12,7 +12,7 @@ import re
 
 from w3lib.encoding import resolve_encoding
 
-from newsbot.extraction.alphabets import cyrillic, east_asian, latin, of_script
+from newsbot.extraction.alphabets import cyrillic, east_asian, is_orderly, latin, of_script
 
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -46,11 +46,15 @@ _SCRIPTS = {
     "iso8859-11": "thai",
 }  # fmt: skip
 """Encodings with one script besides Latin, but for Cyrillic."""
+_CAPITALS = frozenset({"greek", "arabic"})
+"""Scripts of which Cyrillic capitals make a text as well."""
 _LATIN = ("cp1252", "cp1250", "iso8859-2", "cp1254", "cp1257", "iso8859-15")
 _SURE = 0.5
 _LIKELY = 0.5
 _BETTER = 0.1
 """What is declared is left only for a reading that is so much better."""
+_RARE = 0.05
+"""What the encoding of old Macintoshes must be better by: it has the small letters of windows-1251."""
 _USUAL = 0.005
 _TAG = re.compile(rb"<[^<>]{1,3000}>")
 _SAMPLE = 200_000
@@ -148,10 +152,18 @@ def _by_script(sample: bytes, declared: list[str]) -> str | None:
     scores = {name: cyrillic(sample.decode(name, "replace")) for name in _CYRILLIC}
     scores |= {name: of_script(sample.decode(name, "replace"), script) for name, script in _SCRIPTS.items()}
     best = max(scores, key=lambda name: scores[name])
+    if best == "mac-cyrillic" and best not in declared and scores["cp1251"] >= scores[best] - _RARE:
+        best = "cp1251"
+    if _SCRIPTS.get(best) in _CAPITALS:
+        best = next((name for name in declared if _is_cyrillic(sample, name, scores)), best)
     if scores[best] <= _SURE:
         return None
     near = [name for name in declared if scores.get(name, 0.0) >= scores[best] * 0.97]
     return near[0] if near else best
+
+
+def _is_cyrillic(sample: bytes, name: str, scores: dict[str, float]) -> bool:
+    return name in _CYRILLIC and scores[name] > _SURE and is_orderly(sample.decode(name, "replace"))
 
 
 def _east_asian(page: bytes, declared: list[str]) -> str | None:
