@@ -193,6 +193,20 @@ def test_dates_of_other_articles_and_of_changes_count_less() -> None:
 
 
 @pytest.mark.parametrize(
+    "line",
+    [
+        "Updated 4 May 2024, 9:30 | Published 3 May 2024, 14:05",
+        "Обновлено 04.05.2024 09:30, опубликовано 03.05.2024 14:05",
+        "Mis à jour le 4 mai 2024 à 9:30 - Publié le 3 mai 2024 à 14:05",
+    ],
+)
+@pytest.mark.parametrize("markup", ["<div class=date>{}</div>", "<p>By Ann Lee</p><div class=stamp>{}</div>"])
+def test_a_line_that_names_the_change_first(line: str, markup: str) -> None:
+    article = read(page(body=markup.format(line) + TEXT))
+    assert article.published_at == datetime(2024, 5, 3, 14, 5, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
     ("markup", "source"),
     [
         ("<p>Updated: 4 May 2024, 9:30</p>", "visible"),

@@ -60,6 +60,18 @@ def test_a_list_is_known_by_what_it_shows_also_when_it_calls_itself_an_article()
         ("404 Not Found", "error_page"),
         ("Страница не найдена", "error_page"),
         ("Seite nicht gefunden", "error_page"),
+        ("Diese Seite existiert leider nicht (mehr)", "error_page"),
+        ("Przepraszamy, strona nie została znaleziona", "error_page"),
+        ("Pagina căutată nu există", "error_page"),
+        ("Deze pagina bestaat niet (meer)", "error_page"),
+        ("Cette page n'existe pas", "error_page"),
+        ("La página que busca no existe", "error_page"),
+        ("La pagina che cerchi non esiste", "error_page"),
+        ("Sorry, we couldn't find the page you were looking for", "error_page"),
+        ("Sidan du söker finns inte", "error_page"),
+        ("Siden du leter etter finnes ikke", "error_page"),
+        ("Страница, которую вы ищете, не найдена", "error_page"),
+        ("Błąd 404", "error_page"),
         ("Just a moment...", "blocked"),
         ("Access denied", "error_page"),
         ("Stránka nenalezena", "error_page"),
@@ -122,6 +134,7 @@ def test_news_about_cookies_is_an_article() -> None:
 
 def test_news_about_an_error_is_an_article() -> None:
     assert read(page(title="Error in the budget: page not found in the ledger, says auditor")).title
+    assert read(page(title="Die Seite der Verlierer existiert nicht in diesem Buch über den Krieg")).title
 
 
 def test_a_login() -> None:

@@ -28,6 +28,12 @@ from tests.extraction_pages import PROSE, TEXT, page, read
         "The dam at night, seen from the road. Photo: J. Doe",
         "Der Damm am Sonntag. Foto: Eva Schmidt/dpa",
         "Плотина ночью. Фото: Иван Петров / ТАСС",
+        "3 min read",
+        "1,234 views",
+        "Lesezeit: ca. 4 Minuten",
+        "Время чтения: 3 мин.",
+        "Follow our WhatsApp channel for the latest news.",
+        "Support independent journalism. Please consider a donation today.",
         "関連記事はこちら：街の雪についての別の話",
         "관련기사 보기",
         "We and our 842 partners store and access information on a device, such as cookies.",
@@ -51,6 +57,9 @@ def test_remarks(line: str) -> None:
         "関連記事によると：政府は来月、新しい法案を提出する方針だ。",
         "관련 뉴스가 나오자 시장은: 크게 흔들렸다고 그는 말했다.",
         "“We use cookies and tracking without your consent,” an internal memo of the firm said.",
+        "3 minutes later the bridge fell.",
+        "90 min",
+        "Support for the plan fell to 34 percent.",
         "The album had one photo: a river, a dam and a boat that nobody had painted.",
         "",
     ],
@@ -88,6 +97,17 @@ def test_appeals_and_credits_go(line: str) -> None:
 
 
 SNOW = "".join(f"<p>In night {n} the snow was deep, and no plough of the county came.</p>" for n in range(9))
+
+
+def test_entries_of_a_live_blog_are_no_other_articles() -> None:
+    entries = "".join(
+        f"<article><h1>At {n} the water rises</h1><time datetime='2024-05-03T1{n}:00:00Z'></time>"
+        f"<p>At {n} in the morning the water stood {n} metres high, the brigade said.</p></article>"
+        for n in range(9)
+    )
+    html = page(body=f"{TEXT * 2}</article>{entries}<article>")
+    assert "stood 7 metres" in read(html, "https://www.example.org/live/rain-closes-road").text
+    assert "stood 7 metres" not in read(html).text
 
 
 def test_a_second_article_below_the_first_is_another_one() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from lxml.html import HtmlElement
 
+from newsbot.extraction.form import form_of
 from newsbot.extraction.page import Page, text_of
 from newsbot.extraction.strings import key, size
 
@@ -22,6 +23,8 @@ def next_articles(page: Page) -> frozenset[HtmlElement]:
     headline, own = key(text_of(page.h1[0])), _holder(page.h1[0])
     titled = key(page.title_tag or page.meta("og:title"))
     if own is None or not headline or not titled.startswith(headline) or size(text_of(own)) < _LEAST:
+        return frozenset()
+    if form_of(page, page.title_tag, "") == "live":  # its entries are articles with headings, too
         return frozenset()
     holders = ((_holder(element), key(text_of(element))) for element in page.h1[1:MAX_HEADLINES])
     return frozenset(

@@ -24,6 +24,22 @@ _POINTER = re.compile(
     re.IGNORECASE,
 )
 """Where no spaces part words a label must end at once: "相关报道称：" begins a sentence."""
+_COUNTED = re.compile(
+    r"^\W{0,3}(?:(?:estimated )?(?:reading time|read time|lesezeit|lesedauer|temps de lecture|lecture|"
+    r"tiempo de lectura|tempo d[ei] (?:leitura|lettura)|leestijd|czas czytania|время (?:чтения|на чтение)|"
+    r"час читання|okuma süresi|lästid|lesetid|læsetid)\W{1,3}(?:(?:ca|env|ок)\.?\s)?\d{1,3}\s?\D{1,10}|"
+    r"\d{1,3}[ -]?min(?:ute)?s?\.?\s(?:read|de lectura|de lecture|di lettura|de leitura|чтения)|"
+    r"\d[\d.,\s]{0,9}[km]?\s(?:views|reads|shares|просмотр\w{0,3}|перегляд\w{0,3}|visualizações|vistas|vues|"
+    r"görüntülenme|aufrufe|wyświetleń))\W{0,3}$",
+    re.IGNORECASE,
+)
+"""How long the text takes to read, how often it was read."""
+_ASKING = re.compile(
+    r"^\W{0,3}(?:follow (?:our|the) .{0,40}\b(?:channel|whatsapp|telegram)\b|"
+    r"(?:please )?support (?:our|independent|local|quality|free) (?:journalism|newsroom|reporting)\b)",
+    re.IGNORECASE,
+)
+_LONGEST_COUNT = 45
 _PICTURE = r"(?:photos?|photograph|foto|bild|image|imagen|фото|zdjęcie|fot\.)"
 _CREDITED = re.compile(
     rf"\({_PICTURE}\s{{0,2}}(?::|by\b|©|/)[^()]{{2,60}}\)\W{{0,2}}$|"
@@ -41,9 +57,14 @@ _WE = re.compile(
 
 
 def is_remark(text: str) -> bool:
-    """True for a pointer to another article and for a caption that ends with its photographer."""
+    """True for a pointer to another article, a caption that ends with its photographer, a count of readers.
+
+    So for an appeal to follow or to give.
+    """
     if len(text) > _LONGEST_POINTER:
         return False
+    if (len(text) <= _LONGEST_COUNT and _COUNTED.match(text)) or _ASKING.match(text):
+        return True
     return bool(_POINTER.match(text) or _CREDITED.search(text, max(0, len(text) - _LONGEST_CREDIT)))
 
 

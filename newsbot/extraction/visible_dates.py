@@ -55,6 +55,11 @@ _SAYS_PUBLISHED = re.compile(
     r"\bam\b|vom|stand|pubblicat|gepubliceerd",
     re.IGNORECASE,
 )
+_FIRST = re.compile(
+    r"\b(?:(?:first )?publi(?:shed|é|cad|cat)|posted|created|veröffentlicht|erstellt|опубликован|опубліков|"
+    r"pubblicat|gepubliceerd|opublikowan)",
+    re.IGNORECASE,
+)
 _SAYS_OTHER = re.compile(
     r"updat|modif|aktualisiert|обновлен|изменен|copyright|©|deadline|registr|expires|mis à jour",
     re.IGNORECASE,
@@ -68,7 +73,7 @@ def visible_dates(page: Page, region: str | None) -> Iterator[tuple[Written, flo
         text = text_of(element, 300)
         if not 6 <= len(text) <= 200 or not has_digit(text):
             continue
-        written = find_date(text, region)
+        written = find_date(_from_publication(text), region)
         if written is not None:
             yield written, _confidence(element, page, text, index)
 
@@ -128,6 +133,13 @@ def dates_in_data(page: Page) -> Iterator[Written]:
             return
 
 
+def _from_publication(text: str) -> str:
+    """A line from where it tells of the publication, if that comes second: "Updated … Published …"."""
+    change = _SAYS_OTHER.search(text)
+    told = _FIRST.search(text, change.end()) if change is not None else None
+    return text[told.start() :] if told is not None and has_digit(text, told.end()) else text
+
+
 def _own_start(element: HtmlElement) -> str:
     """The text directly in an element: all of a short one, the start of a longer one."""
     own = f"{element.text or ''} {' '.join(child.tail or '' for child in element[:10])}"
@@ -156,7 +168,7 @@ def _near(headline: HtmlElement, page: Page, region: str | None) -> Iterator[tup
     for index, element in enumerate(_around(headline)):
         text = text_of(element, 400)[:250]
         # A date further on in a longer text is one of those that the text tells of.
-        written = find_date(text if len(text) <= 120 else text[:MAX_LINE], region)
+        written = find_date(_from_publication(text) if len(text) <= 120 else text[:MAX_LINE], region)
         if written is not None and not is_aside(element, page):
             long = 0.08 if len(text) > 120 else 0.0
             yield written, _worded(text, 0.56 - 0.01 * index - long)
