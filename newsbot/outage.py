@@ -7,7 +7,8 @@ one attempt a pause, whoever makes it, and the reactor stands still for no more 
 
 The outage is over, and said to be, when the call that failed succeeds, or the preparation of a return
 (:attr:`Outage.on_return`, a write), or any call after :data:`CALM` seconds without a fault: a full server
-answers reads, and that is no recovery.
+answers reads, and that is no recovery. A call that began before that and fails after it (they may wait in
+threads) tells of the past: it begins no new outage, and is made again.
 
 A record that another worker holds (:class:`newsbot.errors.RecordBusy`) is no outage: who needs it waits.
 """
@@ -63,6 +64,8 @@ class Outage:
         self._next_try = 0.0
         self._calm_since = -LONGEST_PAUSE
         """When the last outage ended."""
+        self._ended: dict[str, float] = {}
+        """When each place came back last."""
         self.count = 0
         """Outages so far."""
         self.noted = 0
@@ -90,6 +93,10 @@ class Outage:
         fault = self._faults.get(place)
         return fault is not None and fault.calm_since is None
 
+    def came_back(self, place: str, *, since: float) -> bool:
+        """True if an outage of ``place`` ended after that moment."""
+        return place in self._ended and since < self._ended[place]
+
     def try_now(self) -> None:
         """Let the next call through: the crawl ends, there will be no later one."""
         self._next_try = self.clock()
@@ -116,6 +123,7 @@ class Outage:
     async def patiently_await(self, work: Callable[[], Awaitable[_Answer]]) -> _Answer:
         """Do as :meth:`patiently` with work that is awaited."""
         while True:
+            began = self.clock()
             try:
                 return await work()
             except RecordRefused:
@@ -125,7 +133,8 @@ class Outage:
                     raise
                 await asyncio.sleep(BUSY_PAUSE)
             except DataError:
-                if not self._faults or not await self._pause():
+                overtaken = not self._faults and began < self._calm_since
+                if not overtaken and not (self._faults and await self._pause()):
                     raise
 
     async def _pause(self) -> bool:
@@ -176,7 +185,7 @@ class Outage:
 
     def _end(self, place: str) -> None:
         fault = self._faults.pop(place)
-        self._calm_since = self.clock()
+        self._calm_since = self._ended[place] = self.clock()
         away = self._calm_since - fault.since
         logger.info("data back place=%s seconds=%.0f", place, away)
 
@@ -232,7 +241,8 @@ class Guarded:
             raise  # the place is well
         except DataError as error:
             for_good = self._local and isinstance(error, DataFull)
-            if outage.noted == noted:  # else a call beside this one has told it: one attempt, one pause
+            told = outage.noted != noted  # by a call beside this one: one attempt, one pause
+            if not told and not outage.came_back(self._place, since=began):
                 outage.failed(self._place, call, error, began=began, for_good=for_good)
             raise
         outage.succeeded(self._place, call, sure=prepared)

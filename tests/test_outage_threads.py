@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from typing import Any
 
@@ -57,3 +58,51 @@ def test_one_fault_of_calls_under_way_together_begins_one_pause(server: Server, 
     assert (outage.count, outage.noted) == (1, 1)
     with pytest.raises(DataUnavailable):
         outage.ask("server")
+
+
+class Recovering:
+    """A backend that was away and is back; one call hears of the former when the latter is known already."""
+
+    def __init__(self) -> None:
+        self.away = True
+        self.asked = threading.Event()
+        self.known = threading.Event()
+        self.stored: list[str] = []
+
+    def store(self, what: str) -> str:
+        refused = self.away
+        if what == "late" and refused:
+            self.asked.set()
+            assert self.known.wait(timeout=60)
+        if refused:
+            raise DataUnavailable("server: away")
+        self.stored.append(what)
+        return what
+
+
+async def recover(server: Recovering, outage: Outage) -> str:
+    guarded = Guarded(server, "storage", "server", outage, local=False)
+    with pytest.raises(DataUnavailable):
+        await guarded.in_thread("store", "first")
+    outage.try_now()
+    late = asyncio.create_task(outage.patiently_await(lambda: guarded.in_thread("store", "late")))
+    await asyncio.to_thread(server.asked.wait, 60)
+    server.away = False
+    assert await guarded.in_thread("store", "second") == "second"
+    assert not outage
+    server.known.set()
+    return str(await late)
+
+
+def test_a_fault_from_before_the_recovery_is_no_new_outage_and_its_work_is_done_again(
+    outage: Outage, caplog: pytest.LogCaptureFixture
+) -> None:
+    server = Recovering()
+    with caplog.at_level(logging.INFO, "newsbot.outage"):
+        assert asyncio.run(recover(server, outage)) == "late"
+    assert server.stored == ["second", "late"]
+    assert [message.split(" fault=")[0].split(" place=")[0] for message in caplog.messages] == [
+        "data away",
+        "data back",
+    ]
+    assert (outage.count, outage.noted) == (1, 1)
