@@ -11,7 +11,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any, Protocol
 
-from newsbot.clock import Clock, system_clock
+from newsbot.clock import DAY, Clock, system_clock
 from newsbot.dedup.index import KEEP, NearIndex
 from newsbot.dedup.sqlite import SqliteIndex
 from newsbot.dedup.sqlite import empty as empty_sqlite_index
@@ -32,9 +32,8 @@ _OF_THEIR_SCHEDULER = (
     "SCHEDULER_IDLE_BEFORE_CLOSE",
     "REDIS_START_URLS_KEY",
 )
-_DAY = 86400.0
 MOST_NEAR_DAYS = 3650
-"""Of NEWSBOT_NEAR_DAYS."""
+"""The greatest NEWSBOT_NEAR_DAYS."""
 REDIS_KEEPS = 3600.0
 """Seconds: pages that are due later are left to the storage, see :mod:`newsbot.refill`."""
 
@@ -110,12 +109,12 @@ def open_index(settings: SettingsLike) -> NearIndex:
 def _near_seconds(settings: SettingsLike) -> float:
     given = settings.get("NEWSBOT_NEAR_DAYS")
     try:
-        days = KEEP / _DAY if given in (None, "") else float(given)
+        days = KEEP / DAY if given in (None, "") else float(given)
     except (TypeError, ValueError):
         days = math.nan
     if not 1 <= days <= MOST_NEAR_DAYS:
         raise ArgumentError(f"NEWSBOT_NEAR_DAYS={given}: must be a number, 1 to {MOST_NEAR_DAYS}")
-    return days * _DAY
+    return days * DAY
 
 
 def empty_index(settings: SettingsLike) -> None:

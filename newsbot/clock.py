@@ -14,9 +14,11 @@ Clock = Callable[[], float]
 """Gives the present time in POSIX seconds; tests and the simulator pass their own."""
 
 system_clock: Clock = time.time
+DAY = 86400.0
+"""Seconds."""
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw]?)", re.ASCII)
-_UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
+_UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": DAY, "w": 604800.0}
 
 
 def utc(seconds: float) -> datetime:

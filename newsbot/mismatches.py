@@ -10,7 +10,7 @@ import logging
 from typing import cast
 
 from newsbot import backends
-from newsbot.clock import utc
+from newsbot.clock import DAY, utc
 from newsbot.dedup.index import NearIndex
 from newsbot.frontier.base import Frontier, LeanFrontier
 from newsbot.storage.base import ArticleFilter, Storage
@@ -20,7 +20,6 @@ from newsbot.storage.notes import Notes
 LEAST_INDEXED = 0.25
 """Share of the latest articles that an index at least has; those of few words are in none."""
 
-_DAY = 86400.0
 
 logger = logging.getLogger(__name__)
 
@@ -36,7 +35,7 @@ def notice_lost_index(storage: Storage, index: NearIndex, now: float) -> None:
         logger.warning(
             "near-duplicate index has lost texts place=%s texts=%d articles=%d; near copies of these articles"
             " of the last %g days may not be recognised. To put it right: scrapy articles reindex",
-            *(backends.place_of(index), texts, lately, index.keep / _DAY),
+            *(backends.place_of(index), texts, lately, index.keep / DAY),
         )
 
 

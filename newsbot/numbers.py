@@ -5,23 +5,23 @@ from __future__ import annotations
 import math
 
 from newsbot.backends import MOST_NEAR_DAYS, SettingsLike
+from newsbot.clock import DAY
 from newsbot.errors import ArgumentError
 
-_DAY = 86400.0
 BOUNDS: dict[str, tuple[float, float]] = {
-    "NEWSBOT_LEASE_SECONDS": (1, _DAY),
+    "NEWSBOT_LEASE_SECONDS": (1, DAY),
     "NEWSBOT_PATIENCE": (0, math.inf),
     "NEWSBOT_RETRY_SCALE": (0, 1000),
     "NEWSBOT_MAX_AGE_DAYS": (0, 100_000),
     "NEWSBOT_NEAR_DAYS": (1, MOST_NEAR_DAYS),
     "NEWSBOT_EXPLORE": (0, 1),
-    "NEWSBOT_RULES_RELOAD": (0, _DAY),
-    "NEWSBOT_CRAWL_DELAY_CAP": (0, _DAY),
+    "NEWSBOT_RULES_RELOAD": (0, DAY),
+    "NEWSBOT_CRAWL_DELAY_CAP": (0, DAY),
     "NEWSBOT_SOURCE_MAXSIZE": (1024, 2**31),
-    "NEWSBOT_PROGRESS_INTERVAL": (0.1, _DAY),
+    "NEWSBOT_PROGRESS_INTERVAL": (0.1, DAY),
     "NEWSBOT_PUSH_PER_HOST": (0, 10**9),
     "NEWSBOT_PUSH_PER_SENDER": (0, 10**9),
-    "NEWSBOT_ALERT_EVERY": (0, _DAY),
+    "NEWSBOT_ALERT_EVERY": (0, DAY),
     "NEWSBOT_ALERT_LAG": (60, math.inf),
     "NEWSBOT_ALERT_DISK": (0, 10**9),
     "CONCURRENT_REQUESTS": (1, 10_000),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import islice
 
-from newsbot.clock import Clock
+from newsbot.clock import DAY, Clock
 from newsbot.items import Kind
 from newsbot.recrawl.estimators import rough_rate
 from newsbot.recrawl.optimum import Optimum, number_for
@@ -13,7 +13,6 @@ from newsbot.storage.base import Storage
 SAMPLE = 2000
 """Pages of a site that are looked at: some tenths of a second."""
 ANEW_AFTER = 3600.0
-DAY = 86400.0
 
 
 class PagePrices:

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from newsbot.backends import empty_index, open_index, open_rules
 from newsbot.cli import Action, Argument, Call, NewsbotCommand, moment, positive
-from newsbot.clock import system_clock
+from newsbot.clock import DAY, system_clock
 from newsbot.dedup.index import Near
 from newsbot.dedup.rebuilding import rebuild, reunite
 from newsbot.errors import ArgumentError, UserError
@@ -26,7 +26,6 @@ from newsbot.terminal import Column
 from newsbot.urls import canonicalize
 from newsbot.versions import version_lines, version_rows
 
-_DAY = 86400.0
 HELD = "; another process holds the index and does not go on: run it again later"
 
 
@@ -141,7 +140,7 @@ def reindex(call: Call) -> int:
             kept = index.count()
     if call.json:
         call.document({"indexed": number, "kept": kept, "joined": joined})
-    call.note(f"{number} texts of the last {index.keep / _DAY:g} days indexed; the index holds {kept}")
+    call.note(f"{number} texts of the last {index.keep / DAY:g} days indexed; the index holds {kept}")
     if joined:
         call.note(f"{joined} articles came into one story with others that they resemble")
     return 0

@@ -3,8 +3,7 @@
 Looking and inserting are one transaction. A text is one row (:mod:`newsbot.dedup.record`); its postings, one
 a passage and one for its id, are noted together in another row until they lie in 65,536 buckets, each a row
 that holds those of many texts: a row for each posting would take twice the room, and writing them at once
-a page for each. What is gone leaves its
-postings behind; they are taken out when their bucket is written.
+a page for each. What is gone leaves its postings behind; they are taken out when their bucket is written.
 """
 
 from __future__ import annotations
