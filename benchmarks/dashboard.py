@@ -39,7 +39,7 @@ from playwright.sync_api import Browser, sync_playwright
 from benchmarks.servers import process_seconds
 from benchmarks.texts import vocabulary
 from newsbot.frontier.base import Entry
-from newsbot.frontier.sqlite import SqliteFrontier
+from newsbot.frontier.sqlite.frontier import SqliteFrontier
 from newsbot.items import Article, Kind
 from newsbot.storage.activity import HOUR
 from newsbot.storage.base import SiteRecord, SourceRecord

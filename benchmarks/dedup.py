@@ -43,8 +43,8 @@ from newsbot.dedup.decision import DERIVED, SAME_STORY, Neighbour, decide, diffe
 from newsbot.dedup.index import containment
 from newsbot.dedup.minhash import Signature, signature, similarities
 from newsbot.dedup.sqlite import SqliteIndex
+from newsbot.text.words import tokens
 from newsbot.urls import host_key
-from newsbot.words import tokens
 
 DATA = Path(__file__).parent.parent.parent / "shared" / "dedup"
 WORDS = 480

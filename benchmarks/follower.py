@@ -22,10 +22,10 @@ from scrapy.settings import Settings
 from benchmarks.rival import LINK
 from newsbot import backends
 from newsbot import settings as newsbot_settings
+from newsbot.crawl.arguments import Arguments
+from newsbot.crawl.visit import Found
 from newsbot.items import Kind, Link, PageRecord, Where
-from newsbot.spiders.arguments import Arguments
 from newsbot.storage.base import SiteRecord, SourceRecord
-from newsbot.visit import Found
 
 
 class NothingKept:

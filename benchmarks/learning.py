@@ -34,8 +34,8 @@ from newsbot.extraction.body import first_text, lean_copy
 from newsbot.extraction.clues import Columns
 from newsbot.extraction.density import densest
 from newsbot.extraction.learned import clues, without_copies
-from newsbot.extraction.page import Page
-from newsbot.extraction.parse import parse_html
+from newsbot.extraction.page.page import Page
+from newsbot.extraction.page.parse import parse_html
 from newsbot.extraction.pieces import cut
 from newsbot.extraction.readable import readable
 from newsbot.extraction.strings import key, squash

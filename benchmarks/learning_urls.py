@@ -36,7 +36,7 @@ from benchmarks.prior import fit_prior
 from benchmarks.ranking import LINKS, Labelled, labelled, rates, rows
 from newsbot.clock import system_clock, utc
 from newsbot.items import Link, Where
-from newsbot.ranking import judge
+from newsbot.ranking.judging import judge
 from newsbot.rules import shape
 from newsbot.rules.induce import path_of
 from newsbot.rules.learn import BOUND, learn

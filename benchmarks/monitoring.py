@@ -30,7 +30,7 @@ from benchmarks.servers import own_mongo
 from benchmarks.texts import page
 from newsbot.alerts.measuring import measure
 from newsbot.alerts.rules import Limits, find
-from newsbot.frontier.sqlite import SqliteFrontier
+from newsbot.frontier.sqlite.frontier import SqliteFrontier
 from newsbot.items import Kind, PageRecord
 from newsbot.monitoring.keeping import keep_report, kept_report
 from newsbot.monitoring.report import Monitored, site_report

@@ -22,8 +22,8 @@ from typing import Any
 from benchmarks.servers import own_mongo, own_redis
 from benchmarks.texts import articles, page
 from newsbot.clock import utc
-from newsbot.moving import Choice, Journal, Side, compare_all, copy_all
-from newsbot.queueing import entry_again
+from newsbot.crawl.links.entries import entry_again
+from newsbot.operations.move import Choice, Journal, Side, compare_all, copy_all
 
 BATCH = 1000
 Row = dict[str, Any]

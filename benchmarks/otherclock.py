@@ -69,7 +69,7 @@ def main() -> None:
     clock.system_clock = shared if float(speed) == 0 else Running(shared(), float(speed))
     from scrapy.cmdline import execute  # noqa: PLC0415
 
-    from newsbot import scheduler  # noqa: PLC0415
+    from newsbot.crawl import scheduler  # noqa: PLC0415
 
     names = vars(scheduler)
     names["call_later"] = _sleeping(names["call_later"], shared, float(end), float(speed))

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from newsbot.ranking import THRESHOLD, odds_of_text
+from newsbot.ranking.judging import THRESHOLD, odds_of_text
 from newsbot.rules.shape import log_odds, probability
 from newsbot.urls import canonicalize, is_asset
 

@@ -36,10 +36,15 @@ from pymongo import MongoClient
 
 from benchmarks.searchtexts import Texts
 from benchmarks.servers import own_mongo, process_seconds
-from newsbot.sqlitefile import open_database, transaction
+from newsbot.connections.mongo import connect
+from newsbot.connections.sqlite import open_database, transaction
+from newsbot.search.index.blocks import BlockStore
+from newsbot.search.index.building import fold
+from newsbot.search.index.entry import Entry
+from newsbot.search.index.indexer import FOLD_AT, Indexer
+from newsbot.search.index.segments import TIERS
 from newsbot.storage.base import Storage
 from newsbot.storage.mongo import MongoStorage
-from newsbot.storage.mongo.connection import connect
 from newsbot.storage.mongo.documents import to_document
 from newsbot.storage.mongo.words import MongoBlocks
 from newsbot.storage.records import to_row
@@ -47,11 +52,6 @@ from newsbot.storage.sqlite import SqliteStorage
 from newsbot.storage.sqlite.schema import MIGRATIONS
 from newsbot.storage.sqlite.store import insert
 from newsbot.storage.sqlite.words import SqliteBlocks
-from newsbot.storage.wordindex.blocks import BlockStore
-from newsbot.storage.wordindex.building import fold
-from newsbot.storage.wordindex.entry import Entry
-from newsbot.storage.wordindex.indexer import FOLD_AT, Indexer
-from newsbot.storage.wordindex.segments import TIERS
 
 LIFE = TIERS[1]
 """Articles that are timed on their way through the index."""

@@ -20,8 +20,8 @@ from pathlib import Path
 from benchmarks.texts import vocabulary
 from newsbot.dedup.exact import text_key
 from newsbot.items import Article
-from newsbot.storage.stems import stems
-from newsbot.storage.wordindex.entry import Entry, micros
+from newsbot.search.index.entry import Entry, micros
+from newsbot.text.stems import stems
 from newsbot.urls import fingerprint
 
 SITES = 1000

@@ -28,13 +28,13 @@ from pymongo import MongoClient
 
 from benchmarks.servers import own_mongo
 from benchmarks.texts import articles, page, vocabulary
+from newsbot.search.index.entry import entry_of
 from newsbot.storage.base import Storage
 from newsbot.storage.mongo import MongoStorage
 from newsbot.storage.mongo.articles import text_key
 from newsbot.storage.mongo.documents import from_document, to_document
 from newsbot.storage.mongo.words import add_all
 from newsbot.storage.sqlite import SqliteStorage
-from newsbot.storage.wordindex.entry import entry_of
 from tests.servers import MongoServer
 
 TIMED = 1000

@@ -33,7 +33,7 @@ from newsbot.demo.check import compare
 from newsbot.demo.figures import count_log
 from newsbot.demo.hosts import HOSTS, WIRE
 from newsbot.demo.server import DemoServer, this_hour
-from newsbot.lessons import NOTE_KIND
+from newsbot.ranking.url_learning import NOTE_KIND
 from newsbot.storage.base import Storage
 from newsbot.storage.notes import Notes
 

@@ -17,7 +17,7 @@ from newsbot.dedup.sqlite import SqliteIndex
 from newsbot.dedup.sqlite import empty as empty_sqlite_index
 from newsbot.errors import ArgumentError
 from newsbot.frontier.base import Frontier
-from newsbot.frontier.sqlite import SqliteFrontier
+from newsbot.frontier.sqlite.frontier import SqliteFrontier
 from newsbot.rules import RuleSet, load_rules
 from newsbot.storage.base import Storage
 from newsbot.storage.sqlite import SqliteStorage
@@ -35,7 +35,7 @@ _OF_THEIR_SCHEDULER = (
 MOST_NEAR_DAYS = 3650
 """The greatest NEWSBOT_NEAR_DAYS."""
 REDIS_KEEPS = 3600.0
-"""Seconds: pages that are due later are left to the storage, see :mod:`newsbot.refill`."""
+"""Seconds: pages that are due later are left to the storage, see :mod:`newsbot.crawl.refill`."""
 
 
 class SettingsLike(Protocol):

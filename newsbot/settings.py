@@ -5,7 +5,7 @@ Settings that differ from machine to machine can also be given as environment va
 
 import os
 
-from newsbot.contact import user_agent
+from newsbot.config.contact import user_agent
 
 BOT_NAME = "newsbot"
 SPIDER_MODULES = ["newsbot.spiders"]
@@ -50,10 +50,10 @@ REDIRECT_PRIORITY_ADJUST = 0
 NEWSBOT_ALLOW_PRIVATE = os.environ.get("NEWSBOT_ALLOW_PRIVATE", "") in ("1", "true", "yes")
 DOWNLOAD_HANDLERS = {"https": "newsbot.downloads.DownloadHandler"}
 NEWSBOT_HTTP2 = os.environ.get("NEWSBOT_HTTP2", "") in ("1", "true", "yes")
-TWISTED_DNS_RESOLVER = "newsbot.resolver.GuardedResolver"
+TWISTED_DNS_RESOLVER = "newsbot.crawl.resolver.GuardedResolver"
 
 # --- frontier
-SCHEDULER = "newsbot.scheduler.FrontierScheduler"
+SCHEDULER = "newsbot.crawl.scheduler.FrontierScheduler"
 NEWSBOT_LEASE_SECONDS = 60.0
 NEWSBOT_RETRY_SCALE = os.environ.get("NEWSBOT_RETRY_SCALE", "1")
 NEWSBOT_PATIENCE = 120.0
@@ -130,7 +130,7 @@ EXTENSIONS = {
 # --- what is said
 LOG_LEVEL = os.environ.get("NEWSBOT_LOG_LEVEL", "INFO")
 NEWSBOT_LOG_JSON = os.environ.get("NEWSBOT_LOG_JSON", "") in ("1", "true", "yes")
-LOG_FORMATTER = "newsbot.logformatter.QuietLogFormatter"
+LOG_FORMATTER = "newsbot.cli.log_formatter.QuietLogFormatter"
 DEFAULT_DROPITEM_LOG_LEVEL = "DEBUG"
 STATS_DUMP = False
 LOG_VERSIONS: list[str] = []  # `scrapy version -v` tells them

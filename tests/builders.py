@@ -13,17 +13,17 @@ from scrapy.settings import Settings
 from scrapy.spiders import Spider
 from scrapy.statscollectors import MemoryStatsCollector
 
-from newsbot import crawlstate
 from newsbot import settings as project
 from newsbot.clock import utc
-from newsbot.crawlstate import CrawlState
+from newsbot.crawl import context as crawlstate
+from newsbot.crawl.arguments import Arguments
+from newsbot.crawl.context import CrawlState
+from newsbot.crawl.links.entries import entry_for, page_for
+from newsbot.crawl.visit import META_KEY, Visit
 from newsbot.frontier.base import Entry, Lease
 from newsbot.items import Article, Kind, Link, Where
-from newsbot.queueing import entry_for, page_for
-from newsbot.ranking import Judgement
+from newsbot.ranking.judging import Judgement
 from newsbot.recrawl import Outcome
-from newsbot.spiders.arguments import Arguments
-from newsbot.visit import META_KEY, Visit
 
 START = 1_795_000_000.0
 """The moment at which the clock of a test begins: 2026-11-18."""
@@ -74,7 +74,7 @@ class Desk:
         return self.crawler.stats.get_value(f"newsbot/{name}", 0)
 
     def entry(self, url: str, kind: Kind = Kind.ARTICLE, **more: Any) -> Entry:
-        """Return an entry as :func:`newsbot.queueing.entry_for` makes it; ``where``, ``why``, ``depth``, …"""
+        """Return an entry as :func:`newsbot.crawl.links.entries.entry_for` makes it; ``where``, ``why``, ``depth``, …"""
         return make_entry(self.state, url, kind, **more)
 
     def queue(self, url: str, kind: Kind = Kind.ARTICLE, **more: Any) -> Entry:

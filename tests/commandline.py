@@ -21,9 +21,9 @@ from unittest.mock import patch
 
 from scrapy.settings import Settings
 
-from newsbot.cli import NewsbotCommand
+from newsbot.cli.command import NewsbotCommand
 from newsbot.dedup.exact import text_key
-from newsbot.frontier.sqlite import SqliteFrontier
+from newsbot.frontier.sqlite.frontier import SqliteFrontier
 from newsbot.items import Article
 from newsbot.storage.sqlite import SqliteStorage
 from tests import warm
@@ -114,7 +114,7 @@ class Place:
         with (
             redirect_stdout(out),
             redirect_stderr(err),
-            patch("newsbot.cli.configure_logging"),  # would stay for the tests that follow
+            patch("newsbot.cli.command.configure_logging"),  # would stay for the tests that follow
         ):
             command.add_options(parser)
             options, rest = parser.parse_known_args(list(words))

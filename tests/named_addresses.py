@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from scrapy.resolver import dnscache
 from twisted.internet.defer import Deferred
 
-from newsbot.resolver import GuardedResolver
+from newsbot.crawl.resolver import GuardedResolver
 
 
 class NamedAddresses(GuardedResolver):

@@ -8,11 +8,11 @@ import pytest
 from scrapy import Request
 from scrapy.resolver import dnscache
 
-from newsbot import resolver
-from newsbot.causes import Ignored
+from newsbot.crawl import resolver
+from newsbot.crawl.address_guard import is_local, is_public
+from newsbot.crawl.failures import Ignored
+from newsbot.crawl.resolver import GuardedResolver
 from newsbot.middlewares.addresses import AddressGuardMiddleware
-from newsbot.publichosts import is_local, is_public
-from newsbot.resolver import GuardedResolver
 from tests.crawls import article_html, feed_xml
 
 HOST = "http://news.test"

@@ -18,10 +18,10 @@ from newsbot.alerts.outputs import OutputError
 from newsbot.alerts.rules import Limits, find
 from newsbot.alerts.silence import EXPECTED, expected_items
 from newsbot.alerts.watch import Options, Watch, tell
-from newsbot.frontier.sqlite import SqliteFrontier
+from newsbot.frontier.sqlite.frontier import SqliteFrontier
 from newsbot.items import Kind
 from newsbot.recrawl.rhythm import Rhythm
-from newsbot.sitehealth import Pages
+from newsbot.sites.health import Pages
 from newsbot.storage.base import SiteRecord, SourceRecord
 from newsbot.storage.sqlite import SqliteStorage
 from tests.builders import START, ManualClock

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from newsbot.aliases import alias_of, is_taken
+from newsbot.crawl.completion import settle
+from newsbot.crawl.links.aliases import alias_of, is_taken
 from newsbot.items import Kind
-from newsbot.settlement import settle
 from newsbot.urls import fingerprint
 from tests.builders import START
 

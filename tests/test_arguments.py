@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
+from newsbot.crawl.arguments import HELP, parse_arguments
 from newsbot.errors import ArgumentError
-from newsbot.spiders.arguments import HELP, parse_arguments
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 

@@ -96,7 +96,7 @@ for name in settings["SPIDER_MODULES"]:
     import_module(name)
 from newsbot.spiders.news import NewsSpider
 from newsbot.dedup.redis import RedisIndex
-from newsbot.redisserver import lua_script
+from newsbot.connections.redis import lua_script
 LUA = ("frontier", "lease"), ("dedup", "insert")
 print(json.dumps({
     "file": newsbot.__file__,

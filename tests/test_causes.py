@@ -16,7 +16,7 @@ from scrapy.exceptions import (
     UnsupportedURLSchemeError,
 )
 
-from newsbot.causes import Ignored, cause_of, cause_of_status
+from newsbot.crawl.failures import Ignored, cause_of, cause_of_status
 
 
 class TunnelError(Exception):

@@ -12,11 +12,11 @@ from scrapy.settings import Settings
 from scrapy.spiders import Spider
 from scrapy.statscollectors import MemoryStatsCollector
 
+from newsbot.crawl.completion import settle
 from newsbot.items import Kind
 from newsbot.middlewares.compression import CompressionMiddleware
 from newsbot.middlewares.reprocessing import ReprocessingMiddleware
 from newsbot.recrawl.gating import FULL_FETCH_EVERY
-from newsbot.settlement import settle
 from tests.builders import make_request, make_response
 
 FEED = "https://news.test/feed.xml"

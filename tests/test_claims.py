@@ -6,12 +6,12 @@ import asyncio
 
 import pytest
 
-from newsbot.intake import queue_found
+from newsbot.crawl.completion import settle
+from newsbot.crawl.links.judge import queue_found
+from newsbot.crawl.visit import Found
 from newsbot.items import Kind, Link, Where
 from newsbot.pipelines.store import StorePipeline
-from newsbot.settlement import settle
 from newsbot.urls import fingerprint
-from newsbot.visit import Found
 from tests.builders import make_article
 
 STORY = "https://news.test/story/1"

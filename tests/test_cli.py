@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 from scrapy.settings import Settings
 
-import newsbot.cli
-from newsbot.cli import (
+import newsbot.cli.command
+from newsbot.cli.command import (
     Action,
     Argument,
     Call,
@@ -28,8 +28,8 @@ from newsbot.cli import (
     one_of,
     positive,
 )
+from newsbot.cli.terminal import Column
 from newsbot.errors import ArgumentError, DataError, Problem, RulesError
-from newsbot.terminal import Column
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -85,7 +85,7 @@ class Answer:
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
     """Run the command in this process, as scrapy.cmdline.execute does."""
-    monkeypatch.setattr(newsbot.cli, "configure_logging", lambda settings: None)
+    monkeypatch.setattr(newsbot.cli.command, "configure_logging", lambda settings: None)
 
     def run_command(*words: str) -> Answer:
         command = Hello()
@@ -226,7 +226,7 @@ def test_no_amounts(text: str) -> None:
 
 COMMAND = """
 import logging
-from newsbot.cli import Action, Argument, Call, NewsbotCommand
+from newsbot.cli.command import Action, Argument, Call, NewsbotCommand
 
 def many(call):
     logging.getLogger("x").info("chatter")

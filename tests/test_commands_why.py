@@ -12,8 +12,8 @@ import pytest
 from newsbot.backends import open_frontier, open_storage
 from newsbot.frontier.base import Entry
 from newsbot.items import Kind, PageRecord
+from newsbot.sites.removals import bury
 from newsbot.storage.notes import Notes
-from newsbot.tombstones import bury
 from newsbot.urls import fingerprint
 from tests.commandline import Place, article
 

@@ -6,7 +6,7 @@ import pytest
 from scrapy.settings import Settings
 
 from newsbot import __version__
-from newsbot.contact import ASK_FOR_CONTACT, introduce, user_agent
+from newsbot.config.contact import ASK_FOR_CONTACT, introduce, user_agent
 from newsbot.demo.messages import Answer, Request
 from tests.crawls import World, article_html
 from tests.mockserver import HTML, MockServer

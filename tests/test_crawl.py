@@ -279,7 +279,7 @@ def test_continuous_mode_takes_urls_added_from_outside_and_stops_cleanly(world, 
         _, err = process.communicate(timeout=30)
     assert process.returncode == 0, err
     assert f"{HOST}/late" in world.urls()
-    from newsbot.frontier.sqlite import SqliteFrontier
+    from newsbot.frontier.sqlite.frontier import SqliteFrontier
 
     frontier = SqliteFrontier(world.data / "newsbot.db")
     assert frontier.counts()["leased"] == 0

@@ -8,10 +8,10 @@ from uuid import uuid4
 import pytest
 from pymongo import MongoClient
 
+from newsbot.crawl.completion import settle
+from newsbot.crawl.links.usual_places import AFTER_TROUBLE, ASK_AGAIN, NOTE_KIND
 from newsbot.discovery.autodiscovery import usual_places
-from newsbot.guessing import AFTER_TROUBLE, ASK_AGAIN, NOTE_KIND
 from newsbot.items import Kind, Where
-from newsbot.settlement import settle
 from newsbot.spiders.reading import read_response
 from tests.builders import make_request, make_response
 from tests.crawls import article_html, feed_xml

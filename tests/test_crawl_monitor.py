@@ -17,10 +17,10 @@ from newsbot.demo.messages import Answer, Request
 from newsbot.errors import ArgumentError
 from newsbot.items import PageRecord
 from newsbot.monitoring.keeping import kept_report
-from newsbot.spiders.monitoring import parse_monitoring
+from newsbot.sites.removals import bury
+from newsbot.spiders.monitor_arguments import parse_monitoring
 from newsbot.storage.checks import CheckedPage
 from newsbot.storage.mongo import MongoStorage
-from newsbot.tombstones import bury
 from newsbot.urls import canonicalize, fingerprint
 from tests import warm
 from tests.crawls import ROOT, Crawl, World, article_html, feed_xml

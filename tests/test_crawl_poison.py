@@ -13,7 +13,7 @@ import pytest
 
 from newsbot.frontier.base import ASIDE, Frontier
 from newsbot.frontier.redis import RedisFrontier
-from newsbot.frontier.sqlite import SqliteFrontier
+from newsbot.frontier.sqlite.frontier import SqliteFrontier
 from newsbot.urls import fingerprint
 from tests import warm
 from tests.crawls import ROOT, World, article_html, feed_xml

@@ -8,11 +8,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from newsbot.clock import utc
+from newsbot.crawl.completion import settle
 from newsbot.demo.messages import Answer
 from newsbot.items import Kind, Where
-from newsbot.settlement import settle
 from newsbot.spiders.reading import read_response
-from newsbot.spiders.sitemapindex import AT_ONCE, LONGEST_REST, SHARE, UNDATED
+from newsbot.spiders.sitemap_index import AT_ONCE, LONGEST_REST, SHARE, UNDATED
 from tests.builders import START, make_request, make_response
 from tests.crawls import article_html, feed_xml
 from tests.newssite import sitemap_xml

@@ -9,14 +9,14 @@ import pytest
 from scrapy.settings import Settings
 
 from newsbot.clock import utc
-from newsbot.crawlscope import check_scope
-from newsbot.crawlstate import CrawlState
+from newsbot.crawl.arguments import Arguments
+from newsbot.crawl.context import CrawlState
+from newsbot.crawl.scope import check_scope
 from newsbot.dedup.minhash import signature
 from newsbot.errors import ArgumentError
 from newsbot.items import Kind
 from newsbot.rules import RuleSet
 from newsbot.rules.schema import Rule
-from newsbot.spiders.arguments import Arguments
 from newsbot.storage.base import SourceRecord
 from tests.builders import START, make_article, prose
 
@@ -154,11 +154,11 @@ def test_a_crawl_says_that_the_index_of_near_duplicates_was_lost(make_desk, capl
     desk.state.close()
     with caplog.at_level(logging.WARNING):
         desk.state.open()
-        (record,) = [one for one in caplog.records if one.name == "newsbot.mismatches"]
+        (record,) = [one for one in caplog.records if one.name == "newsbot.crawl.consistency"]
         assert "texts=1 articles=5; near copies of these articles of the last 30 days" in record.getMessage()
         assert "scrapy articles reindex" in record.getMessage()
         caplog.clear()
         desk.state.index.check_and_insert("2", "a.org", signature(prose(2, 60)), START)
         desk.state.close()
         desk.state.open()
-        assert [one for one in caplog.records if one.name == "newsbot.mismatches"] == []
+        assert [one for one in caplog.records if one.name == "newsbot.crawl.consistency"] == []

@@ -12,10 +12,10 @@ import jsonschema
 import pytest
 
 from newsbot import backends
-from newsbot.pauses import paused
+from newsbot.search.index.searching import MAX_WAITING
+from newsbot.sites.pauses import paused
 from newsbot.storage.base import story_id
 from newsbot.storage.sqlite import SqliteStorage
-from newsbot.storage.wordindex.searching import MAX_WAITING
 from newsbot.urls import canonicalize, fingerprint
 from newsbot.web.dashboard.api import description
 from newsbot.web.dashboard.articles import MAX_MEMBERS

@@ -11,7 +11,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from newsbot.discovery.feeds import parse_feed
-from newsbot.exporting.feed import ATOM, feed_of
+from newsbot.operations.exporting.feed import ATOM, feed_of
 from newsbot.storage.base import ArticleFilter
 from newsbot.storage.sqlite import SqliteStorage
 from tests.commandline import article

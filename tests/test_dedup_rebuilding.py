@@ -14,15 +14,15 @@ from typing import Any
 import pytest
 import redis
 
+from newsbot.crawl.links.entries import entry_again
 from newsbot.dedup.exact import text_key
 from newsbot.dedup.index import KEEP
 from newsbot.dedup.minhash import signature
 from newsbot.dedup.rebuilding import rebuild
 from newsbot.dedup.redis import RedisIndex, empty
 from newsbot.dedup.sqlite import SqliteIndex
+from newsbot.frontier.owners import owner_name
 from newsbot.items import Article
-from newsbot.owners import owner_name
-from newsbot.queueing import entry_again
 from newsbot.storage.base import story_id
 from tests.builders import prose
 from tests.commandline import Place, article

@@ -15,7 +15,7 @@ import pytest
 import yaml
 from scrapy.utils.misc import load_object
 
-from newsbot.cli import choose, make_parser
+from newsbot.cli.command import choose, make_parser
 from tests.redisserver import missing
 from tests.test_docs import NAMES
 
@@ -102,7 +102,7 @@ def check_command(words: list[str]) -> None:
     """A command line is one of newsbot's, with a spider, options and arguments that exist."""
     from datetime import UTC, datetime
 
-    from newsbot.spiders.arguments import parse_arguments
+    from newsbot.crawl.arguments import parse_arguments
 
     scrapy, command, *rest = words
     assert scrapy == "scrapy"

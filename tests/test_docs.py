@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 import newsbot.commands
-from newsbot.cli import NewsbotCommand
-from newsbot.exporting import FORMATS
-from newsbot.spiders import monitoring, searching
-from newsbot.spiders.arguments import HELP
+from newsbot.cli.command import NewsbotCommand
+from newsbot.crawl.arguments import HELP
+from newsbot.operations.exporting import FORMATS
+from newsbot.spiders import monitor_arguments as monitoring
+from newsbot.spiders import search_arguments as searching
 
 ROOT = Path(__file__).resolve().parent.parent
 COMMANDS = (ROOT / "docs/commands.md").read_text(encoding="utf-8")

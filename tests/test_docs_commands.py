@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from newsbot.cli import NewsbotCommand, choose, make_parser
+from newsbot.cli.command import NewsbotCommand, choose, make_parser
 from newsbot.settings import SPIDER_MODULES
 from tests.commandline import ROOT, Place, article
 

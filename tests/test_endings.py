@@ -7,14 +7,16 @@ from collections import deque
 
 import pytest
 
-from newsbot import endings, outage, settlement
-from newsbot.endings import Endings
+from newsbot.crawl import availability as outage
+from newsbot.crawl import completion as settlement
+from newsbot.crawl import completion_queue as endings
+from newsbot.crawl.completion_queue import Endings
+from newsbot.crawl.scheduler import FrontierScheduler
+from newsbot.crawl.visit import Found
+from newsbot.discovery.list_probing import ListTrials
 from newsbot.errors import DataUnavailable
 from newsbot.items import Kind, Link, Where
 from newsbot.middlewares.links import LinksMiddleware
-from newsbot.scheduler import FrontierScheduler
-from newsbot.trials import ListTrials
-from newsbot.visit import Found
 from tests.builders import make_request
 from tests.test_robots import Site
 

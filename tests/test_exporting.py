@@ -16,8 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from newsbot.errors import UserError
-from newsbot.exporting import FORMATS, atomic_target, format_of, writer_of
 from newsbot.items import Article
+from newsbot.operations.exporting import FORMATS, atomic_target, format_of, writer_of
 
 
 def article(number: int = 1, **changes: object) -> Article:
@@ -94,7 +94,7 @@ def test_a_lone_surrogate_breaks_no_export() -> None:
 
 def test_parquet_keeps_types_and_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     pq = pytest.importorskip("pyarrow.parquet")
-    module = importlib.import_module("newsbot.exporting.parquet")
+    module = importlib.import_module("newsbot.operations.exporting.parquet")
     assert module.SCHEMA.names == [field.name for field in fields(Article)]
     monkeypatch.setattr(module, "BATCH", 2)
     articles = [article(number) for number in range(5)]
@@ -156,7 +156,7 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(_: str) -> None:
         raise ModuleNotFoundError("No module named 'pyarrow'", name="pyarrow")
 
-    monkeypatch.setattr("newsbot.exporting.formats.import_module", missing)
+    monkeypatch.setattr("newsbot.operations.exporting.formats.import_module", missing)
     with pytest.raises(UserError, match="pip install pyarrow"):
         writer_of(FORMATS["parquet"])
 
@@ -165,7 +165,7 @@ def test_a_bug_of_ours_is_not_taken_for_a_missing_package(monkeypatch: pytest.Mo
     def broken(_: str) -> None:
         raise ModuleNotFoundError("No module named 'newsbot.nothing'", name="newsbot.nothing")
 
-    monkeypatch.setattr("newsbot.exporting.formats.import_module", broken)
+    monkeypatch.setattr("newsbot.operations.exporting.formats.import_module", broken)
     with pytest.raises(ModuleNotFoundError):
         writer_of(FORMATS["parquet"])
 

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from newsbot.discovery.feeds import parse_feed
 from newsbot.errors import UserError
-from newsbot.exporting import export_new, increment
-from newsbot.exporting.feed import ATOM, SUMMARY, feed_of, to_feed
+from newsbot.operations.exporting import export_new, increment
+from newsbot.operations.exporting.feed import ATOM, SUMMARY, feed_of, to_feed
 from tests.commandline import Place, article
 
 

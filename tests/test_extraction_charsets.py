@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from newsbot.extraction.charset import decode
+from newsbot.extraction.page.charset import decode
 from tests.extraction_pages import read, saved
 
 RUSSIAN = saved("news_ru_plain.html").decode().replace("©", "")

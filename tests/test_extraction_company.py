@@ -9,7 +9,7 @@ from newsbot.extraction import parse_html
 from newsbot.extraction.clues import Columns, Known, said_in
 from newsbot.extraction.company import company
 from newsbot.extraction.learned import judge, without_copies
-from newsbot.extraction.page import Page
+from newsbot.extraction.page.page import Page
 from newsbot.extraction.pieces import cut
 from newsbot.extraction.text import known_of
 from tests.extraction_pages import PROSE, TEXT, URL, page, read

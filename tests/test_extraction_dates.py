@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from newsbot.extraction.dates import Written, find_date, parse_stamp
-from newsbot.months import MONTHS, month
+from newsbot.extraction.fields.dates.moments import Written, find_date, parse_stamp
+from newsbot.text.months import MONTHS, month
 from tests.extraction_pages import TEXT, json_ld, page, read, rule
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from newsbot.errors import NotAnArticle
 from newsbot.extraction import extract
-from newsbot.extraction.jsonld import load
+from newsbot.extraction.page.jsonld import load
 from newsbot.items import Article
 from tests.extraction_pages import (
     NOW,

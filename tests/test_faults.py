@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from newsbot.sqlitefile import open_database
+from newsbot.connections.sqlite import open_database
 from tests import warm
 from tests.crawls import ROOT, World, article_html, feed_xml
 

@@ -9,10 +9,13 @@ from typing import Any
 
 import pytest
 
-from newsbot import sqlitefile
+from newsbot.connections import sqlite as sqlitefile
 from newsbot.errors import DataError, DataUnavailable, SchemaError
-from newsbot.frontier import sqlite, sqlite_add, sqlite_handout, sqlite_outlook
-from newsbot.frontier.sqlite import SqliteFrontier
+from newsbot.frontier.sqlite.frontier import SqliteFrontier
+from newsbot.frontier.sqlite.frontier import adding as sqlite_add
+from newsbot.frontier.sqlite.frontier import frontier as sqlite
+from newsbot.frontier.sqlite.frontier import handout as sqlite_handout
+from newsbot.frontier.sqlite.frontier import outlook as sqlite_outlook
 from tests.contracts.frontier_backends import FakeClock, key_of, make_entry
 
 MODULES = (sqlite, sqlite_add, sqlite_handout, sqlite_outlook)

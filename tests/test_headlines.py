@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from newsbot.crawl.links.judge import queue_found
+from newsbot.crawl.visit import Found
 from newsbot.discovery.feeds import parse_feed
-from newsbot.headlines import LAST, Headlines
-from newsbot.headlinetable import SHELF
-from newsbot.intake import queue_found
 from newsbot.items import Kind, Where
+from newsbot.ranking.headline_table import SHELF
+from newsbot.ranking.headlines import LAST, Headlines
 from newsbot.urls import fingerprint
-from newsbot.visit import Found
 from tests.test_intake import FEED, HEADLINE, entry, found, story
 
 

@@ -8,11 +8,11 @@ from dataclasses import replace
 
 import pytest
 
+from newsbot.crawl.completion import settle
 from newsbot.demo.messages import Answer, Request
 from newsbot.items import Kind, PageRecord
 from newsbot.middlewares.reprocessing import ReprocessingMiddleware
 from newsbot.recrawl.heads import tells_unchanged
-from newsbot.settlement import settle
 from tests.builders import make_request, make_response
 from tests.crawls import Crawl, World, article_html, feed_xml
 from tests.mockserver import MockServer

@@ -10,7 +10,7 @@ import pytest
 
 _WORK = """
 import resource, sys, threading
-from newsbot.heap import keep_free
+from newsbot.crawl.memory import keep_free
 if sys.argv[1] == "keep":
     assert keep_free(32 * 2**20)
 

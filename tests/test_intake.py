@@ -7,16 +7,16 @@ from datetime import timedelta
 
 import pytest
 
-from newsbot import intake
 from newsbot.clock import utc
+from newsbot.crawl.completion import settle
+from newsbot.crawl.links import judge as intake
+from newsbot.crawl.links.judge import ASKED_PRIORITY, follows, judge_found, queue_found
+from newsbot.crawl.visit import Found, Visit
+from newsbot.discovery.list_probing import ListTrials
 from newsbot.frontier.base import Entry
-from newsbot.intake import ASKED_PRIORITY, follows, judge_found, queue_found
 from newsbot.items import Kind, Link, Where
 from newsbot.recrawl import Outcome
-from newsbot.settlement import settle
-from newsbot.trials import ListTrials
 from newsbot.urls import fingerprint
-from newsbot.visit import Found, Visit
 from tests.builders import START
 
 HEADLINE = "The council met and talked about a bridge"

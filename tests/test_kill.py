@@ -16,7 +16,7 @@ import pytest
 from newsbot.demo.check import compare
 from newsbot.demo.judgement import judge
 from newsbot.demo.server import DemoServer
-from newsbot.frontier.sqlite import SqliteFrontier
+from newsbot.frontier.sqlite.frontier import SqliteFrontier
 from tests.crawls import World
 
 ARTICLES = 60

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from newsbot.discovery.list_probing import shape_of
 from newsbot.items import Kind, Link, Where
-from newsbot.lessons import EXPLORED, MAX_BARREN, NOTE_KIND, Lessons, kept, learns
-from newsbot.ranking import Judgement, judge
+from newsbot.ranking.judging import Judgement, judge
+from newsbot.ranking.url_learning import EXPLORED, MAX_BARREN, NOTE_KIND, Lessons, kept, learns
 from newsbot.rules.examples import MAX_KEPT, MIN_EXAMPLES, MIN_FETCHED, Examples
 from newsbot.rules.schema import Pattern, Rule
 from newsbot.storage.sqlite import SqliteStorage
-from newsbot.trials import shape_of
 from tests.test_ranking import NOW, patterns
 
 SITE = "https://site.example"

@@ -12,7 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scrapy.settings import Settings
 
-from newsbot.logs import MASK, JsonFormatter, SafeFormatter, event_of, redacted, secrets_of, shape_logs
+from newsbot.cli.log_lines import (
+    MASK,
+    JsonFormatter,
+    SafeFormatter,
+    event_of,
+    redacted,
+    secrets_of,
+    shape_logs,
+)
 from tests.crawls import article_html, feed_xml
 
 PASSWORD = "hunter2/öst"

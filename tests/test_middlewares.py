@@ -12,15 +12,15 @@ from scrapy import Request
 from scrapy.exceptions import CannotResolveHostError, DownloadTimeoutError
 from scrapy.http import Response
 
-from newsbot.causes import Ignored
+from newsbot.crawl.completion import settle
+from newsbot.crawl.failures import Ignored
+from newsbot.crawl.visit import META_KEY, Found
 from newsbot.items import Kind, Link, Where
 from newsbot.middlewares.links import LinksMiddleware
 from newsbot.middlewares.politeness import FIRST_PAUSE, LONGEST_PAUSE, MAX_RETRY_AFTER, PolitenessMiddleware
 from newsbot.middlewares.redirects import RedirectMiddleware
 from newsbot.middlewares.reprocessing import ReprocessingMiddleware
-from newsbot.settlement import settle
 from newsbot.urls import fingerprint
-from newsbot.visit import META_KEY, Found
 from tests.builders import START, make_article, make_request, make_response
 
 STORY = "https://news.test/story/1"

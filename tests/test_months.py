@@ -7,11 +7,11 @@ from datetime import UTC, date, datetime
 import pytest
 from babel.dates import format_date
 
-from newsbot.extraction.calendars import from_solar_hijri, western
-from newsbot.extraction.dates import find_date, parse_stamp
+from newsbot.extraction.fields.dates.calendars import from_solar_hijri, western
+from newsbot.extraction.fields.dates.moments import find_date, parse_stamp
 from newsbot.extraction.strings import word_list
-from newsbot.monthnames import by_language
-from newsbot.months import MONTHS, month
+from newsbot.text.month_names import by_language
+from newsbot.text.months import MONTHS, month
 from tests.extraction_pages import TEXT, page, read
 
 LANGUAGES = (

@@ -19,14 +19,14 @@ from typing import Any
 import pytest
 from pymongo import MongoClient
 
+from newsbot.crawl.links.entries import entry_again
 from newsbot.demo.check import compare
 from newsbot.demo.server import DemoServer
 from newsbot.frontier.base import ASIDE, Entry
+from newsbot.frontier.owners import owner_name
 from newsbot.frontier.redis import RedisFrontier
-from newsbot.frontier.sqlite import SqliteFrontier
+from newsbot.frontier.sqlite.frontier import SqliteFrontier
 from newsbot.items import Kind
-from newsbot.owners import owner_name
-from newsbot.queueing import entry_again
 from newsbot.storage.base import SiteRecord, SourceRecord
 from newsbot.storage.mongo import MongoStorage
 from newsbot.storage.polls import Poll

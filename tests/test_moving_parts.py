@@ -15,15 +15,15 @@ from rich.console import Console
 
 from newsbot.clock import utc
 from newsbot.commands.move import _place
+from newsbot.crawl.links.entries import entry_again
+from newsbot.crawl.refill import Refill
 from newsbot.dedup.sqlite import SqliteIndex
 from newsbot.frontier.base import Lease
 from newsbot.frontier.redis import RedisFrontier
-from newsbot.frontier.sqlite import SqliteFrontier
+from newsbot.frontier.sqlite.frontier import SqliteFrontier
 from newsbot.items import Kind, PageRecord
-from newsbot.moving import Choice, Journal, Side, compare_all, copy_all
-from newsbot.moving.progress import bars, lines
-from newsbot.queueing import entry_again
-from newsbot.refill import Refill
+from newsbot.operations.move import Choice, Journal, Side, compare_all, copy_all
+from newsbot.operations.move.progress import bars, lines
 from newsbot.storage.base import SiteRecord, SourceRecord
 from newsbot.storage.checks import PageCheck
 from newsbot.storage.results import Position, SearchResult

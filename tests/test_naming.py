@@ -6,8 +6,8 @@ import time
 
 import pytest
 
+from newsbot.crawl.links.unnamed import is_unnamed
 from newsbot.items import Kind, Where
-from newsbot.naming import is_unnamed
 from tests.crawls import article_html, feed_xml
 
 HOST = "http://news.test"

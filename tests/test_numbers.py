@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from newsbot.config.numbers import BOUNDS, check_numbers
 from newsbot.errors import ArgumentError
-from newsbot.numbers import BOUNDS, check_numbers
 from tests import warm
 from tests.crawls import ROOT, World
 

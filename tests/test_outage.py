@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from newsbot import outage as module
+from newsbot.crawl import availability as module
+from newsbot.crawl.availability import CALM, FIRST_PAUSE, LONGEST_PAUSE, Guarded, Outage
 from newsbot.errors import DataError, DataFull, DataUnavailable, RecordBusy, RecordRefused
-from newsbot.outage import CALM, FIRST_PAUSE, LONGEST_PAUSE, Guarded, Outage
 from tests.builders import ManualClock
 
 

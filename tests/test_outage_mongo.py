@@ -12,7 +12,7 @@ import pytest
 from pymongo import MongoClient
 
 from newsbot.demo.server import DemoServer
-from newsbot.frontier.sqlite import SqliteFrontier
+from newsbot.frontier.sqlite.frontier import SqliteFrontier
 from newsbot.storage.mongo import MongoStorage
 from newsbot.urls import canonicalize, fingerprint
 from tests.crawls import World

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from newsbot.crawl.availability import Guarded, Outage
 from newsbot.errors import DataUnavailable
-from newsbot.outage import Guarded, Outage
 
 
 class Server:
@@ -98,7 +98,7 @@ def test_a_fault_from_before_the_recovery_is_no_new_outage_and_its_work_is_done_
     outage: Outage, caplog: pytest.LogCaptureFixture
 ) -> None:
     server = Recovering()
-    with caplog.at_level(logging.INFO, "newsbot.outage"):
+    with caplog.at_level(logging.INFO, "newsbot.crawl.availability"):
         assert asyncio.run(recover(server, outage)) == "late"
     assert server.stored == ["second", "late"]
     assert [message.split(" fault=")[0].split(" place=")[0] for message in caplog.messages] == [

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 import pytest
 from aiohttp import web
 
-from newsbot import publichosts
+from newsbot.crawl import address_guard as publichosts
 from newsbot.web.outgoing import MAX_BODY, MAX_HOPS, Outgoing, OutgoingError
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]

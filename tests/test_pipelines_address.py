@@ -8,16 +8,16 @@ from itertools import permutations
 import pytest
 from scrapy.exceptions import DropItem
 
-from newsbot.claims import CLAIMED
+from newsbot.crawl.completion import settle
+from newsbot.crawl.links.canonical import CLAIMED
 from newsbot.dedup.minhash import signature
 from newsbot.pipelines.exact import ExactDuplicatePipeline
 from newsbot.pipelines.near import NearDuplicatePipeline
 from newsbot.pipelines.store import StorePipeline
 from newsbot.pipelines.validate import ValidatePipeline
-from newsbot.settlement import settle
-from newsbot.siteclaims import Word
+from newsbot.sites.canonical_trust import Word
+from newsbot.sites.removals import bury
 from newsbot.storage.base import story_id
-from newsbot.tombstones import bury
 from tests.builders import make_article
 
 PIPELINES = (ValidatePipeline, ExactDuplicatePipeline, NearDuplicatePipeline, StorePipeline)

@@ -17,7 +17,7 @@ from newsbot.pipelines.exact import ExactDuplicatePipeline
 from newsbot.pipelines.near import NearDuplicatePipeline
 from newsbot.pipelines.store import StorePipeline
 from newsbot.pipelines.validate import ValidatePipeline
-from newsbot.siteclaims import SiteClaims
+from newsbot.sites.canonical_trust import SiteClaims
 from newsbot.urls import canonicalize
 from tests.builders import Desk, make_article
 

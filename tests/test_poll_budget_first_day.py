@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from newsbot.crawl.poll_budget import PollBudget
 from newsbot.items import Kind
-from newsbot.pollbudget import PollBudget
 from newsbot.recrawl.fitting import fitting_threshold
 from newsbot.recrawl.policy import Outcome
 from newsbot.recrawl.sources import SourceIndex, first_threshold

@@ -23,9 +23,9 @@ from scrapy.exceptions import NotConfigured
 from scrapy.settings import Settings
 from scrapy.utils.test import get_crawler
 
+from newsbot.crawl.statistics import Figures, size
 from newsbot.extensions.progress import Progress, line, log_lines_above, picture, wants_live_display
 from newsbot.extensions.summary import COLUMNS, SHOWN_SITES, Summary, closing_lines, site_rows
-from newsbot.figures import Figures, size
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -58,7 +58,7 @@ process = AsyncCrawlerProcess({
         "scrapy.extensions.logstats.LogStats": None, "scrapy.extensions.telnet.TelnetConsole": None},
     "FEEDS": {"stdout:": {"format": "jsonl"}}, "LOG_LEVEL": "INFO",
     "NEWSBOT_PROGRESS": True, "NEWSBOT_PROGRESS_INTERVAL": 0.3, "NEWSBOT_DATA": "some/data",
-    "REMOTE_CONTROL_ENABLED": False, "LOG_FORMATTER": "newsbot.logformatter.QuietLogFormatter",
+    "REMOTE_CONTROL_ENABLED": False, "LOG_FORMATTER": "newsbot.cli.log_formatter.QuietLogFormatter",
 })
 process.crawl(Idle)
 process.start()

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from newsbot.crawl.links.entries import MAX_TITLE, entry_for, page_for
+from newsbot.crawl.visit import Visit
 from newsbot.frontier.base import Lease
 from newsbot.items import Kind, Link, Where
-from newsbot.queueing import MAX_TITLE, entry_for, page_for
-from newsbot.ranking import Judgement
+from newsbot.ranking.judging import Judgement
 from newsbot.recrawl import Outcome
 from newsbot.rules.schema import Rule
 from newsbot.urls import canonicalize, fingerprint
-from newsbot.visit import Visit
 from tests.builders import START
 
 RULE = Rule(domain="news.test", drop_query=("ref",))

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from benchmarks import ranking as benchmark
 from newsbot.discovery.traps import is_archive, is_pagination, trap
 from newsbot.items import Kind, Link, Where
-from newsbot.ranking import SOURCE_PRIORITY, Judgement, is_onsite, judge
+from newsbot.ranking.judging import SOURCE_PRIORITY, Judgement, is_onsite, judge
 from newsbot.rules.schema import Pattern, Rule
 from newsbot.rules.shape import WEIGHTS, features, is_front_page, prior
 from newsbot.urls import canonicalize

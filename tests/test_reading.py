@@ -7,10 +7,10 @@ import hashlib
 import pytest
 
 from newsbot.clock import utc
+from newsbot.crawl.completion import settle
+from newsbot.crawl.visit import Found
 from newsbot.items import Article, Kind, Where
-from newsbot.settlement import settle
 from newsbot.spiders.reading import read_response
-from newsbot.visit import Found
 from tests.builders import START, make_request, make_response
 from tests.crawls import article_html, feed_xml
 

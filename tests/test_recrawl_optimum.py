@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from newsbot.crawl.page_prices import ANEW_AFTER, PagePrices
 from newsbot.items import Kind, PageRecord
-from newsbot.pageprices import ANEW_AFTER, PagePrices
 from newsbot.recrawl import Outcome
 from newsbot.recrawl.estimators import change_rate, observations, rough_rate
 from newsbot.recrawl.optimum import Optimum, number_for

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scrapy.settings import BaseSettings
 
-from newsbot.crawlstate import number_of
+from newsbot.crawl.context import number_of
+from newsbot.crawl.poll_budget import ADJUST_EVERY, GROWING, NOTE, PollBudget
 from newsbot.errors import ArgumentError
 from newsbot.items import Kind, PageRecord
-from newsbot.pollbudget import ADJUST_EVERY, GROWING, NOTE, PollBudget
 from newsbot.recrawl import Outcome, plan
 from newsbot.recrawl.planning import DEAD_AFTER, LONGEST_SOURCE_REST
 from newsbot.recrawl.sources import SourceIndex, first_threshold

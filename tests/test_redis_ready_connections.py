@@ -13,8 +13,8 @@ from weakref import ref
 import pytest
 import redis
 
-from newsbot.readyconnections import give_back, take
-from newsbot.redisserver import Script, connect
+from newsbot.connections.redis import Script, connect
+from newsbot.connections.redis_pool import give_back, take
 from tests import redisserver
 
 ECHO = Script("return ARGV[1]")

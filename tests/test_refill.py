@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 import redis
 
-from newsbot import refill as module
+from newsbot.crawl import refill as module
+from newsbot.crawl.links.entries import AGAIN_PRIORITY, page_for
+from newsbot.crawl.refill import RIGHT_SECONDS, Refill
 from newsbot.errors import DataUnavailable
 from newsbot.frontier.base import FETCH_STEP, Entry, LeanFrontier, Lease
 from newsbot.frontier.redis import RedisFrontier
-from newsbot.frontier.sqlite import SqliteFrontier
+from newsbot.frontier.sqlite.frontier import SqliteFrontier
 from newsbot.items import Kind, PageRecord
-from newsbot.queueing import AGAIN_PRIORITY, page_for
-from newsbot.refill import RIGHT_SECONDS, Refill
 from newsbot.storage.sqlite import SqliteStorage
 from tests.contracts.frontier_backends import FakeClock, key_of, make_entry
 

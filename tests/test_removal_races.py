@@ -18,15 +18,15 @@ from scrapy.exceptions import DropItem
 from scrapy.settings import Settings
 
 from newsbot.backends import open_frontier, open_index, open_storage
+from newsbot.crawl.completion import settle
 from newsbot.demo.messages import Answer
-from newsbot.lessons import NOTE_KIND as LESSONS
 from newsbot.middlewares.archive import RAW_KEY, _exchange, keep_page
 from newsbot.pipelines.near import NearDuplicatePipeline
 from newsbot.pipelines.store import StorePipeline
 from newsbot.pipelines.validate import ValidatePipeline
-from newsbot.settlement import settle
-from newsbot.sitelines import NOTE_KIND as LINES
-from newsbot.tombstones import REFRESH, Tombstones, bury
+from newsbot.ranking.url_learning import NOTE_KIND as LESSONS
+from newsbot.sites.removals import REFRESH, Tombstones, bury
+from newsbot.sites.shared_lines import NOTE_KIND as LINES
 from newsbot.urls import fingerprint
 from tests.builders import Desk, make_article, make_request, make_response
 from tests.commandline import Place

@@ -10,12 +10,12 @@ from scrapy import Request
 from scrapy.exceptions import DownloadTimeoutError, NotConfigured
 from scrapy.http import Response
 
-from newsbot.causes import Ignored
-from newsbot.intake import queue_found
+from newsbot.crawl.failures import Ignored
+from newsbot.crawl.links.judge import queue_found
+from newsbot.crawl.visit import Found
 from newsbot.items import Kind, Link, Where
 from newsbot.middlewares import robots
 from newsbot.middlewares.robots import KEEP_FAILED_SECONDS, KEEP_SECONDS, RobotsMiddleware
-from newsbot.visit import Found
 from tests.builders import make_request
 
 STORY = "https://news.test/story/1"

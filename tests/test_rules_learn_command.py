@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from newsbot.items import Link, Where
-from newsbot.lessons import Lessons
+from newsbot.ranking.url_learning import Lessons
 from newsbot.rules.schema import Rule
 from newsbot.storage.sqlite import SqliteStorage
 from tests.commandline import Place

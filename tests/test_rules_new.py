@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from newsbot.authoring.proposals import propose
 from newsbot.demo.server import DemoServer, this_hour
-from newsbot.rulemaking.proposals import propose
 from newsbot.rules.load import read_files
 from tests.commandline import Place
 from tests.crawls import article_html

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from newsbot.ruleswatch import RulesWatch
+from newsbot.rules.reload import RulesWatch
 from tests.crawls import World, article_html, feed_xml
 from tests.mockserver import MockServer
 

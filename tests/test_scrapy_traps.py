@@ -15,9 +15,9 @@ from scrapy.spiders import Spider
 from scrapy.statscollectors import MemoryStatsCollector
 
 from newsbot import settings as project
-from newsbot.causes import Ignored
+from newsbot.crawl.failures import Ignored
+from newsbot.crawl.scheduler import FrontierScheduler
 from newsbot.middlewares.compression import CompressionMiddleware
-from newsbot.scheduler import FrontierScheduler
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def test_doors_stay_shut(settings):
 
 
 def test_nothing_is_pickled_or_kept_in_memory_only(settings):
-    assert settings["SCHEDULER"] == "newsbot.scheduler.FrontierScheduler"
+    assert settings["SCHEDULER"] == "newsbot.crawl.scheduler.FrontierScheduler"
     assert settings["DOWNLOADER_MIDDLEWARES"]["scrapy.downloadermiddlewares.retry.RetryMiddleware"] is None
 
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from newsbot.storage.query import MAX_PHRASES, MAX_TERMS, Query, Term, parse
-from newsbot.storage.snippet import WIDTH, snippet
-from newsbot.storage.stems import asked_stems, placed_stems, stem, stems
-from newsbot.words import letters
+from newsbot.search.query import MAX_PHRASES, MAX_TERMS, Query, Term, parse
+from newsbot.search.snippets import WIDTH, snippet
+from newsbot.text.stems import asked_stems, placed_stems, stem, stems
+from newsbot.text.words import letters
 
 
 def one(*words: str, field: str = "") -> Term:

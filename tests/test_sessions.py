@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from newsbot.demo.messages import Answer
-from newsbot.explain import explain
+from newsbot.operations.explain import explain
 from newsbot.rules import RuleSet, load_rules
 from newsbot.rules.schema import Rule
 from newsbot.rules.sessions import ENOUGH, MAX_FORMS, MAX_KEYS, SessionKeys

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from scrapy.settings import Settings
 
-from newsbot import settingnames
-from newsbot.settingnames import strange
+from newsbot.config import names as settingnames
+from newsbot.config.names import strange
 from tests.commandline import Place
 from tests.crawls import World
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from newsbot import settlement
+from newsbot.crawl import completion as settlement
+from newsbot.crawl.completion import settle
+from newsbot.crawl.visit import Found
 from newsbot.errors import DataUnavailable
 from newsbot.items import Kind, Link, Where
-from newsbot.settlement import settle
 from newsbot.urls import fingerprint
-from newsbot.visit import Found
 from tests.builders import START
 
 STORY = "https://news.test/politics/2026/11/the-council-met-and-talked-about-a-bridge"

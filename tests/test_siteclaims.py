@@ -6,7 +6,7 @@ from itertools import count
 
 import pytest
 
-from newsbot.siteclaims import NOTE_KIND, WINDOW, SiteClaims, Word, word_of
+from newsbot.sites.canonical_trust import NOTE_KIND, WINDOW, SiteClaims, Word, word_of
 
 SITE = "news.test"
 

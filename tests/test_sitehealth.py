@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from newsbot.sitehealth import ENOUGH, NOTE_KIND, WINDOW, Pages, SiteHealth, alarms, pages_from
+from newsbot.sites.health import ENOUGH, NOTE_KIND, WINDOW, Pages, SiteHealth, alarms, pages_from
 from newsbot.storage.sqlite import SqliteStorage
 from tests import warm
 from tests.commandline import Place

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from newsbot import sqlitefile
+from newsbot.connections import sqlite as sqlitefile
+from newsbot.connections.sqlite import open_database, readable_errors, snapshot, transaction
 from newsbot.errors import DataError, DataFull, DataUnavailable, SchemaError
-from newsbot.sqlitefile import open_database, readable_errors, snapshot, transaction
 from tests import warm
 
 ONE = "CREATE TABLE things (name TEXT PRIMARY KEY); INSERT INTO things VALUES ('first; and -- only')"

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from newsbot import sqlitefile
+from newsbot.connections import sqlite as sqlitefile
+from newsbot.connections.sqlite import open_database
 from newsbot.dedup.sqlite import SqliteIndex
 from newsbot.errors import DataError, DataFull, DataUnavailable, SchemaError
-from newsbot.sqlitefile import open_database
 from newsbot.storage.base import ArticleFilter
 from newsbot.storage.sqlite import SqliteStorage
 from newsbot.storage.sqlite.articles import conditions

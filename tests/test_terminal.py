@@ -8,7 +8,7 @@ import re
 import pytest
 from rich.console import Console
 
-from newsbot.terminal import Column, clean, make_console, one_line, plain_table, print_table, when
+from newsbot.cli.terminal import Column, clean, make_console, one_line, plain_table, print_table, when
 
 COLUMNS = (Column("n", "right"), Column("title", wide=True), Column("url", wide=True))
 URL = "https://example.org/" + "x" * 200

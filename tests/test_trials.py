@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from newsbot import trials
-from newsbot.trials import BARREN_ENOUGH, MAX_HELD, ListTrials, belongs_to, narrows, shape_of
+from newsbot.discovery import list_probing as trials
+from newsbot.discovery.list_probing import BARREN_ENOUGH, MAX_HELD, ListTrials, belongs_to, narrows, shape_of
 
 
 def day(number, site="a.test"):

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from newsbot.items import Article
-from newsbot.versions import MAX_LINES, changes, version_lines, version_rows
+from newsbot.text.differences import MAX_LINES, changes, version_lines, version_rows
 
 FIRST = Article(
     url="https://a.org/1",

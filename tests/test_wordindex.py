@@ -11,18 +11,18 @@ from pathlib import Path
 
 import pytest
 
+from newsbot.connections.sqlite import open_database, transaction
 from newsbot.errors import DataUnavailable
-from newsbot.sqlitefile import open_database, transaction
-from newsbot.storage.query import parse
+from newsbot.search.index import background, searching
+from newsbot.search.index import indexer as indexing
+from newsbot.search.index.entry import Entry
+from newsbot.search.index.indexer import Indexer
+from newsbot.search.index.layout import LARGE
+from newsbot.search.index.searching import WordIndex, asked_of
+from newsbot.search.index.segments import MAX_DOCS, Segment, State, state_of, to_merge
+from newsbot.search.query import parse
 from newsbot.storage.sqlite.schema import MIGRATIONS
 from newsbot.storage.sqlite.words import SqliteBlocks, add, forget
-from newsbot.storage.wordindex import background, searching
-from newsbot.storage.wordindex import indexer as indexing
-from newsbot.storage.wordindex.entry import Entry
-from newsbot.storage.wordindex.indexer import Indexer
-from newsbot.storage.wordindex.layout import LARGE
-from newsbot.storage.wordindex.searching import WordIndex, asked_of
-from newsbot.storage.wordindex.segments import MAX_DOCS, Segment, State, state_of, to_merge
 from tests.wordmodel import found_by_reading, make_entries, make_queries, newer
 
 

@@ -16,9 +16,10 @@ from uuid import uuid4
 import pytest
 from pymongo import ASCENDING, DESCENDING, MongoClient
 
-from newsbot import sqlitefile
+from newsbot.connections import sqlite as sqlitefile
+from newsbot.connections.sqlite import open_database, transaction
 from newsbot.items import Article
-from newsbot.sqlitefile import open_database, transaction
+from newsbot.search.index import searching
 from newsbot.storage.mongo import MongoStorage
 from newsbot.storage.mongo import schema as mongo_schema
 from newsbot.storage.mongo.documents import to_document
@@ -26,7 +27,6 @@ from newsbot.storage.records import to_row
 from newsbot.storage.sqlite import SqliteStorage
 from newsbot.storage.sqlite import schema as sqlite_schema
 from newsbot.storage.sqlite.store import insert
-from newsbot.storage.wordindex import searching
 from newsbot.urls import fingerprint
 from tests import warm
 from tests.contracts.storage_samples import make_article

@@ -11,15 +11,15 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from newsbot.sqlitefile import open_database, transaction
-from newsbot.storage.query import parse
+from newsbot.connections.sqlite import open_database, transaction
+from newsbot.search.index.indexer import Indexer
+from newsbot.search.index.layout import Bucket, BucketWriter
+from newsbot.search.index.postings import Postings, gathered, postings_of, repeated
+from newsbot.search.index.searching import Found, WordIndex, asked_of
+from newsbot.search.index.segments import Segment
+from newsbot.search.query import parse
 from newsbot.storage.sqlite.schema import MIGRATIONS
 from newsbot.storage.sqlite.words import SqliteBlocks, add
-from newsbot.storage.wordindex.indexer import Indexer
-from newsbot.storage.wordindex.layout import Bucket, BucketWriter
-from newsbot.storage.wordindex.postings import Postings, gathered, postings_of, repeated
-from newsbot.storage.wordindex.searching import Found, WordIndex, asked_of
-from newsbot.storage.wordindex.segments import Segment
 from tests.wordmodel import WORDS, make_entries, make_queries
 
 seeds = st.integers(min_value=0, max_value=2**32)

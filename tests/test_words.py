@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from newsbot import words
-from newsbot.words import MAX_TEXT, fold, letters, token_bytes, tokens, word_pattern
+from newsbot.text import words
+from newsbot.text.words import MAX_TEXT, fold, letters, token_bytes, tokens, word_pattern
 
 LETTERS = st.characters(
     whitelist_categories=("Ll", "Lu", "Nd", "Po", "Zs", "Pd"), max_codepoint=0x52F

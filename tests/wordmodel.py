@@ -6,9 +6,9 @@ import random
 from collections.abc import Sequence
 from dataclasses import replace
 
-from newsbot.storage.query import Query, Term, parse
-from newsbot.storage.wordindex.entry import Entry
-from newsbot.storage.wordindex.searching import asked_of
+from newsbot.search.index.entry import Entry
+from newsbot.search.index.searching import asked_of
+from newsbot.search.query import Query, Term, parse
 
 WORDS = [f"w{number}" for number in range(40)]
 _WEIGHTS = [1 / (rank + 1) for rank in range(len(WORDS))]

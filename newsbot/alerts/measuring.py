@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from newsbot.frontier.base import Frontier
-from newsbot.sitehealth import NOTE_KIND, Pages, pages_from
+from newsbot.sites.health import NOTE_KIND, Pages, pages_from
 from newsbot.storage.base import SiteRecord, SourceRecord, Storage
 from newsbot.storage.notes import Notes
 

@@ -24,8 +24,8 @@ from urllib.parse import urlsplit
 
 from newsbot.alerts.alert import Message
 from newsbot.backends import SettingsLike
+from newsbot.cli.terminal import clean, one_line
 from newsbot.errors import ArgumentError
-from newsbot.terminal import clean, one_line
 
 logger = logging.getLogger(__name__)
 

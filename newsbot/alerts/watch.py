@@ -48,7 +48,7 @@ class Options:
 
 
 def options_from(settings: backends.SettingsLike) -> Options:
-    """Return the options. Raises :class:`ArgumentError`; numbers are checked by :mod:`newsbot.numbers`."""
+    """Return the options. Raises :class:`ArgumentError`; numbers are checked by :mod:`newsbot.config.numbers`."""
     given = settings.get("NEWSBOT_ALERTS_OFF") or ""
     words = given if isinstance(given, list | tuple) else str(given).replace(",", " ").split()
     for word in words:

@@ -8,14 +8,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from newsbot.adding import entry_by_hand, queue_by_hand
 from newsbot.backends import open_frontier, open_rules, open_storage
-from newsbot.cli import Action, Argument, Call, NewsbotCommand, one_of
+from newsbot.cli.command import Action, Argument, Call, NewsbotCommand, one_of
+from newsbot.cli.terminal import Column
 from newsbot.errors import ArgumentError
 from newsbot.frontier.base import Added, Entry
 from newsbot.items import Kind
+from newsbot.operations.add import entry_by_hand, queue_by_hand
 from newsbot.rules import RuleSet
-from newsbot.terminal import Column
 
 MAX_FILE = 50 * 2**20
 MAX_PROBLEMS = 20

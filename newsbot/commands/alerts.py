@@ -10,14 +10,14 @@ from newsbot.alerts.alert import Alert, Message
 from newsbot.alerts.book import current
 from newsbot.alerts.watch import Delivery, Options, Watch, options_from, tell
 from newsbot.backends import open_frontier, open_storage
-from newsbot.cli import Action, Argument, Call, NewsbotCommand
+from newsbot.cli.command import Action, Argument, Call, NewsbotCommand
+from newsbot.cli.terminal import Column, when
 from newsbot.clock import from_iso, iso, system_clock, utc
+from newsbot.config.numbers import check_numbers
 from newsbot.errors import UserError
-from newsbot.numbers import check_numbers
-from newsbot.owners import owner_name
-from newsbot.reading import stored
+from newsbot.frontier.owners import owner_name
+from newsbot.operations.reading import stored
 from newsbot.storage.notes import Notes
-from newsbot.terminal import Column, when
 
 TEST = Alert(
     rule="test",

@@ -7,24 +7,24 @@ from datetime import UTC
 from typing import Any, cast
 
 from newsbot.backends import empty_index, open_index, open_rules
-from newsbot.cli import Action, Argument, Call, NewsbotCommand, moment, positive
+from newsbot.cli.command import Action, Argument, Call, NewsbotCommand, moment, positive
+from newsbot.cli.terminal import Column
 from newsbot.clock import DAY, system_clock
 from newsbot.dedup.index import Near
 from newsbot.dedup.rebuilding import rebuild, reunite
 from newsbot.errors import ArgumentError, UserError
-from newsbot.exporting.commands import EXPORT, FEED, WHICH, chosen
-from newsbot.importing.commands import IMPORT
 from newsbot.items import Article
-from newsbot.moving.progress import lines
-from newsbot.moving.side import WholeFrontier, check_idle
-from newsbot.reading import queued, stored
+from newsbot.operations.exporting.commands import EXPORT, FEED, WHICH, chosen
+from newsbot.operations.importing.commands import IMPORT
+from newsbot.operations.move.progress import lines
+from newsbot.operations.move.side import WholeFrontier, check_idle
+from newsbot.operations.reading import queued, stored
+from newsbot.search.index.searching import MAX_WAITING
+from newsbot.search.query import parse
 from newsbot.storage.base import Hit, Storage, Story
 from newsbot.storage.indexing import Indexing
-from newsbot.storage.query import parse
-from newsbot.storage.wordindex.searching import MAX_WAITING
-from newsbot.terminal import Column
+from newsbot.text.differences import version_lines, version_rows
 from newsbot.urls import canonicalize
-from newsbot.versions import version_lines, version_rows
 
 HELD = "; another process holds the index and does not go on: run it again later"
 

@@ -14,13 +14,13 @@ from scrapy.spiderloader import get_spider_loader
 
 from newsbot import backends
 from newsbot.alerts.watch import options_from
-from newsbot.archive import open_archive
 from newsbot.clock import system_clock, utc
-from newsbot.contact import introduce
-from newsbot.crawlscope import check_scope
+from newsbot.config.contact import introduce
+from newsbot.config.names import strange
+from newsbot.config.numbers import check_numbers
+from newsbot.crawl.scope import check_scope
 from newsbot.errors import ArgumentError, UserError
-from newsbot.numbers import check_numbers
-from newsbot.settingnames import strange
+from newsbot.warc.archive import open_archive
 
 FAULT, USAGE = 1, 2
 CHATTER = {

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from newsbot.backends import open_storage
-from newsbot.cli import FAULT, Action, Argument, Call, NewsbotCommand, positive
+from newsbot.cli.command import FAULT, Action, Argument, Call, NewsbotCommand, positive
+from newsbot.cli.terminal import Column
 from newsbot.clock import from_iso
 from newsbot.demo.check import COLUMNS, Report, compare
 from newsbot.demo.figures import Figures, count_log
@@ -24,7 +25,6 @@ from newsbot.demo.judgement import Judged, judge, rows
 from newsbot.demo.plan import MAX_ARTICLES, MIN_ARTICLES
 from newsbot.demo.server import DEFAULT_ARTICLES, DemoServer, this_hour
 from newsbot.errors import ArgumentError, DataUnavailable
-from newsbot.terminal import Column
 
 STATE_FILE = "demo.json"
 SITE_FOLDER = "demo-site"

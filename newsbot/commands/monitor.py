@@ -10,16 +10,16 @@ from pathlib import Path
 from typing import Any, cast
 
 from newsbot.backends import open_storage
-from newsbot.cli import Action, Argument, Call, NewsbotCommand, did_you_mean, positive
+from newsbot.cli.command import Action, Argument, Call, NewsbotCommand, did_you_mean, positive
+from newsbot.cli.terminal import Column, when
 from newsbot.clock import iso, utc
 from newsbot.errors import ArgumentError, UserError
 from newsbot.monitoring.keeping import forget_report, monitored
 from newsbot.monitoring.rendering import Row, broken_rows, change_rows, facts, moved_rows, write_reports
 from newsbot.monitoring.report import Monitored, site_report
-from newsbot.reading import stored
+from newsbot.operations.reading import stored
 from newsbot.storage.checks import PageChecks
 from newsbot.storage.notes import Notes
-from newsbot.terminal import Column, when
 from newsbot.urls import canonicalize, fingerprint
 
 SHOWN = 20

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from newsbot.backends import DATA_FILE, SettingsLike, data_file, data_folder
-from newsbot.cli import FAULT, Action, Argument, Call, NewsbotCommand, did_you_mean, moment, positive
+from newsbot.cli.command import FAULT, Action, Argument, Call, NewsbotCommand, did_you_mean, moment, positive
+from newsbot.cli.terminal import Column, make_console
 from newsbot.clock import iso, system_clock, utc
 from newsbot.errors import ArgumentError, DataError
-from newsbot.moving import Choice, Compared, Journal, Side, compare_all, copy_all
-from newsbot.moving.copying import Report
-from newsbot.moving.progress import Totals, bars, lines
-from newsbot.terminal import Column, make_console
+from newsbot.operations.move import Choice, Compared, Journal, Side, compare_all, copy_all
+from newsbot.operations.move.copying import Report
+from newsbot.operations.move.progress import Totals, bars, lines
 
 SAMPLE = ("sites", "since", "until", "max_articles")
 

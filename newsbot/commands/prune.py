@@ -9,12 +9,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import cast
 
-from newsbot.cli import Action, Argument, Call, NewsbotCommand
+from newsbot.cli.command import Action, Argument, Call, NewsbotCommand
+from newsbot.cli.terminal import Column
 from newsbot.clock import parse_duration, utc
 from newsbot.errors import ArgumentError, UserError
-from newsbot.reading import stored
+from newsbot.operations.reading import stored
 from newsbot.storage.retention import Retention
-from newsbot.terminal import Column
 from newsbot.warc.folder import SUFFIX
 
 BATCH = 1000

@@ -6,16 +6,16 @@ from contextlib import closing
 from typing import cast
 
 from newsbot.backends import open_index, open_rules
-from newsbot.cli import Action, Argument, Call, NewsbotCommand
+from newsbot.cli.command import Action, Argument, Call, NewsbotCommand
+from newsbot.cli.terminal import Column
 from newsbot.clock import iso, utc
 from newsbot.errors import ArgumentError, UserError
-from newsbot.reading import queued, stored
-from newsbot.removing import Found, find_domain, find_url, remove, wait_for_crawls
+from newsbot.operations.reading import queued, stored
+from newsbot.operations.remove import Found, find_domain, find_url, remove, wait_for_crawls
 from newsbot.rules import RuleSet
+from newsbot.sites.removals import REFRESH, buried, exhume
 from newsbot.storage.base import Storage
 from newsbot.storage.notes import Notes
-from newsbot.terminal import Column
-from newsbot.tombstones import REFRESH, buried, exhume
 from newsbot.urls import host_key
 
 

@@ -6,25 +6,25 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, cast
 
+from newsbot.authoring.commands import learn
+from newsbot.authoring.fresh import ARTICLES, new
+from newsbot.authoring.importing import from_ftr, from_news_please, from_opml
+from newsbot.authoring.testing import test_rules
 from newsbot.backends import rules_folder
-from newsbot.cli import Action, Argument, Call, NewsbotCommand, positive
+from newsbot.cli.command import Action, Argument, Call, NewsbotCommand, positive
+from newsbot.cli.terminal import Column
 from newsbot.clock import system_clock, utc
+from newsbot.crawl.statistics import percent
 from newsbot.errors import ArgumentError, DataUnavailable, Problem, RulesError
-from newsbot.figures import percent
 from newsbot.items import Link, Where
-from newsbot.lessons import kept, learns
-from newsbot.ranking import judge
-from newsbot.reading import stored
-from newsbot.rulemaking.commands import learn
-from newsbot.rulemaking.fresh import ARTICLES, new
-from newsbot.rulemaking.importing import from_ftr, from_news_please, from_opml
-from newsbot.rulemaking.testing import test_rules
+from newsbot.operations.reading import stored
+from newsbot.ranking.judging import judge
+from newsbot.ranking.url_learning import kept, learns
 from newsbot.rules.hints import find_hints
 from newsbot.rules.load import DEFAULTS, Loaded, read_files, read_folder
 from newsbot.rules.schema import Rule
 from newsbot.rules.show import Value, duration, effective, overview, verdict
 from newsbot.storage.notes import Notes
-from newsbot.terminal import Column
 
 
 def check(call: Call) -> int:

@@ -10,12 +10,12 @@ from itertools import islice
 from typing import Any, cast
 
 from newsbot.backends import open_storage
-from newsbot.cli import Action, Argument, Call, NewsbotCommand, positive
+from newsbot.cli.command import Action, Argument, Call, NewsbotCommand, positive
+from newsbot.cli.terminal import Column, when
 from newsbot.clock import iso, utc
 from newsbot.errors import UserError
-from newsbot.reading import stored
+from newsbot.operations.reading import stored
 from newsbot.storage.results import SearchResult, SearchResults
-from newsbot.terminal import Column, when
 
 
 def list_searches(call: Call) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from newsbot.cli import Action, Argument, Call, NewsbotCommand
+from newsbot.cli.command import Action, Argument, Call, NewsbotCommand
 from newsbot.errors import ArgumentError
 from newsbot.sensor.accesslog import LogReader
 from newsbot.sensor.following import lines

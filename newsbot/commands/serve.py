@@ -6,10 +6,10 @@ import argparse
 import asyncio
 from urllib.parse import urlsplit
 
-from newsbot.cli import Action, Argument, Call, NewsbotCommand
-from newsbot.contact import introduce
+from newsbot.cli.command import Action, Argument, Call, NewsbotCommand
+from newsbot.config.contact import introduce
+from newsbot.config.numbers import check_numbers
 from newsbot.errors import ArgumentError
-from newsbot.numbers import check_numbers
 from newsbot.web.service import Options, serve
 
 HOST, PORT = "127.0.0.1", 8765

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 
-from newsbot.cli import Action, Argument, Call, NewsbotCommand, one_of, positive
+from newsbot.cli.command import Action, Argument, Call, NewsbotCommand, one_of, positive
 
 MAX_INTENSITY = 10**6
 

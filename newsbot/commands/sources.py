@@ -9,20 +9,20 @@ from dataclasses import asdict
 from typing import Any, cast
 
 from newsbot.backends import open_rules
-from newsbot.cli import Action, Argument, Call, NewsbotCommand, did_you_mean
+from newsbot.cli.command import Action, Argument, Call, NewsbotCommand, did_you_mean
+from newsbot.cli.terminal import Column, when
 from newsbot.clock import iso, utc
+from newsbot.crawl.statistics import percent, share
 from newsbot.errors import ArgumentError
-from newsbot.figures import percent, share
 from newsbot.frontier.base import ASIDE, Entry
-from newsbot.health import Health, health
+from newsbot.operations.reading import queued, stored
+from newsbot.operations.source_report import Site, health_text, known_sites, sites_of
 from newsbot.push.notifiers import Notifier, notifiers
-from newsbot.reading import queued, stored
 from newsbot.rules import RuleSet
-from newsbot.sitehealth import alarms
-from newsbot.sitesheet import Site, health_text, known_sites, sites_of
+from newsbot.sites.health import alarms
+from newsbot.sites.source_health import Health, health
 from newsbot.storage.base import RepeatedText, SourceRecord, Storage
 from newsbot.storage.notes import Notes
-from newsbot.terminal import Column, when
 
 LISTED = 1000
 """URLs set aside that are looked at, the latest ones."""

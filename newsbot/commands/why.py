@@ -8,14 +8,14 @@ from contextlib import ExitStack
 from typing import Any
 
 from newsbot.backends import data_file, open_rules
-from newsbot.cli import Action, Argument, Call, NewsbotCommand
+from newsbot.cli.command import Action, Argument, Call, NewsbotCommand
+from newsbot.cli.terminal import when
 from newsbot.clock import iso, utc
 from newsbot.errors import ArgumentError, DataUnavailable
-from newsbot.explain import Explanation, explain
 from newsbot.frontier.base import ASIDE
 from newsbot.items import Article, PageRecord
-from newsbot.reading import queued, stored
-from newsbot.terminal import when
+from newsbot.operations.explain import Explanation, explain
+from newsbot.operations.reading import queued, stored
 
 STATES = {
     "pending": "waits to be fetched",

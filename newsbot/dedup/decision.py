@@ -30,7 +30,7 @@ from enum import StrEnum
 
 from newsbot.dedup.index import Near
 from newsbot.storage.base import story_id
-from newsbot.words import MAX_TEXT
+from newsbot.text.words import MAX_TEXT
 
 __all__ = ["Decision", "Neighbour", "Relation", "decide", "different_news", "numbers_in", "story_id"]
 

@@ -1,6 +1,6 @@
 """The exact key of a text: equal for texts that differ only in what readers do not notice.
 
-The key is a hash of the sequence of words (:mod:`newsbot.words`): case, ё and е, accents, invisible
+The key is a hash of the sequence of words (:mod:`newsbot.text.words`): case, ё and е, accents, invisible
 characters, punctuation and white space make no difference; a word more or in another place does.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from hashlib import blake2b
 
-from newsbot.words import token_bytes, tokens
+from newsbot.text.words import token_bytes, tokens
 
 __all__ = ["text_key", "tokens"]
 

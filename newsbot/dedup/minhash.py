@@ -14,9 +14,9 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from newsbot import words
 from newsbot.dedup.passages import lowest_runs
 from newsbot.dedup.permutations import affine32
+from newsbot.text import words
 
 PERMUTATIONS = 128
 SEED = 1

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 
-from newsbot.months import month
-from newsbot.zonenames import hours_ahead
+from newsbot.text.months import month
+from newsbot.text.time_zones import hours_ahead
 
 EARLIEST = datetime(1990, 1, 1, tzinfo=UTC)
 """Nothing on the web is older; such dates are defaults (1900, 1970) or faults."""

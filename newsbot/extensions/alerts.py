@@ -12,7 +12,7 @@ from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import create_looping_call
 
 from newsbot.alerts.watch import Options, Watch, options_from, tell
-from newsbot.crawlstate import CrawlState
+from newsbot.crawl.context import CrawlState
 from newsbot.errors import ArgumentError, DataError
 
 logger = logging.getLogger(__name__)

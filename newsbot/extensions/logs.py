@@ -11,11 +11,11 @@ from typing import Any, Self
 from scrapy import signals
 from scrapy.crawler import Crawler
 
-from newsbot.logs import shape_logs
+from newsbot.cli.log_lines import shape_logs
 
 
 class Logs:
-    """See :mod:`newsbot.logs`."""
+    """See :mod:`newsbot.cli.log_lines`."""
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler

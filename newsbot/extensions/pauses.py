@@ -10,9 +10,9 @@ from scrapy import Spider, signals
 from scrapy.crawler import Crawler
 from scrapy.utils.asyncio import create_looping_call
 
-from newsbot.crawlstate import CrawlState
+from newsbot.crawl.context import CrawlState
 from newsbot.errors import DataError
-from newsbot.pauses import paused
+from newsbot.sites.pauses import paused
 
 logger = logging.getLogger(__name__)
 

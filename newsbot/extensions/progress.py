@@ -25,8 +25,8 @@ from scrapy.settings import BaseSettings
 from scrapy.statscollectors import StatsCollector
 from scrapy.utils.asyncio import call_later, create_looping_call
 
-from newsbot.figures import Figures, Rates, causes, duration, figures, percent
-from newsbot.terminal import make_console
+from newsbot.cli.terminal import make_console
+from newsbot.crawl.statistics import Figures, Rates, causes, duration, figures, percent
 
 logger = logging.getLogger(__name__)
 

@@ -12,12 +12,12 @@ from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import create_looping_call
 
 from newsbot.backends import rules_folder
-from newsbot.crawlstate import CrawlState
+from newsbot.crawl.context import CrawlState
+from newsbot.crawl.links.judge import queue_found
 from newsbot.errors import ArgumentError, DataError
-from newsbot.intake import queue_found
 from newsbot.rules import RuleSet
+from newsbot.rules.reload import RulesWatch
 from newsbot.rules.schema import Rule
-from newsbot.ruleswatch import RulesWatch
 from newsbot.spiders.sources import sources
 
 logger = logging.getLogger(__name__)

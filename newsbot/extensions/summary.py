@@ -15,8 +15,17 @@ from scrapy.exceptions import NotConfigured
 from scrapy.statscollectors import StatsCollector
 
 from newsbot.backends import data_folder
-from newsbot.figures import SiteFigures, causes, duration, figures, percent, site_figures, size, total
-from newsbot.terminal import Column, make_console, print_table
+from newsbot.cli.terminal import Column, make_console, print_table
+from newsbot.crawl.statistics import (
+    SiteFigures,
+    causes,
+    duration,
+    figures,
+    percent,
+    site_figures,
+    size,
+    total,
+)
 
 SHOWN_SITES = 50
 SAVED_BY = {"unchanged": "304", "head": "HEAD"}

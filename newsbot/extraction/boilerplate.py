@@ -19,8 +19,8 @@ from hashlib import blake2b
 from typing import Any
 
 from newsbot.extraction.blocks import Block
-from newsbot.extraction.linetable import SIZE as _SIZE
-from newsbot.extraction.linetable import LineTable
+from newsbot.extraction.line_table import SIZE as _SIZE
+from newsbot.extraction.line_table import LineTable
 from newsbot.extraction.strings import key
 
 MAX_LINES = 20_000

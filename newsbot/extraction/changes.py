@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from difflib import SequenceMatcher
 
-from newsbot.extraction.dates import has_digit
+from newsbot.extraction.fields.dates.moments import has_digit
 from newsbot.extraction.strings import key, size, word_set, words
 from newsbot.extraction.tidy import is_foreign
 

@@ -7,8 +7,8 @@ from itertools import islice
 
 from lxml.html import HtmlElement
 
-from newsbot.extraction.jsonld import Node, scalar, types_of
-from newsbot.extraction.page import Page, xpath
+from newsbot.extraction.page.jsonld import Node, scalar, types_of
+from newsbot.extraction.page.page import Page, xpath
 from newsbot.extraction.strings import size, words
 from newsbot.items import Form
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from lxml.html import HtmlElement
 
 from newsbot.extraction.form import form_of
-from newsbot.extraction.page import Page, text_of
+from newsbot.extraction.page.page import Page, text_of
 from newsbot.extraction.strings import key, size
 
 MAX_HEADLINES = 10

@@ -11,7 +11,7 @@ from lxml import etree
 from lxml.html import HtmlElement
 
 from newsbot.extraction.blocks import Block, render
-from newsbot.extraction.page import text_of
+from newsbot.extraction.page.page import text_of
 from newsbot.extraction.strings import plain, resolved, squash
 from newsbot.rules.schema import Layout, Rule, Selector
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 from lxml import etree
 
 from newsbot.extraction.blocks import Block
-from newsbot.extraction.dates import find_date
+from newsbot.extraction.fields.dates.moments import find_date
 from newsbot.extraction.legalnotes import without_legal_end
 from newsbot.extraction.remarks import is_remark, without_questions
 from newsbot.extraction.strings import key

@@ -9,8 +9,8 @@ from urllib.parse import SplitResult, parse_qsl, unquote
 from newsbot.extraction import notices
 from newsbot.extraction.blocks import Block, join
 from newsbot.extraction.density import concentration, headline_links
-from newsbot.extraction.page import Page, xpath
-from newsbot.extraction.sitename import site_names
+from newsbot.extraction.fields.site_name import site_names
+from newsbot.extraction.page.page import Page, xpath
 from newsbot.extraction.strings import key, size
 from newsbot.items import Kind, Link, Where
 from newsbot.rules.match import classify

@@ -1,7 +1,7 @@
 """No request to a private address on a page's say-so, and none to other schemes than http and https.
 
 Addresses written as numbers are judged here (after WHATWG parsing, so that 0x7f.1 is 127.0.0.1); names
-are judged where they are resolved (:mod:`newsbot.resolver`). Behind a proxy names are the proxy's.
+are judged where they are resolved (:mod:`newsbot.crawl.resolver`). Behind a proxy names are the proxy's.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 from scrapy.crawler import Crawler
 from scrapy.http import Request
 
-from newsbot.causes import Ignored
-from newsbot.publichosts import is_local
+from newsbot.crawl.address_guard import is_local
+from newsbot.crawl.failures import Ignored
 from newsbot.urls import canonicalize
 
 

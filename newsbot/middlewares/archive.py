@@ -13,11 +13,11 @@ from typing import Any
 from scrapy.crawler import Crawler
 from scrapy.http import Request, Response
 
-from newsbot.crawlstate import CrawlState
+from newsbot.crawl.context import CrawlState
+from newsbot.crawl.visit import META_KEY, Visit
 from newsbot.rights import page_rights
-from newsbot.siterights import headers_of
+from newsbot.sites.rights import headers_of
 from newsbot.urls import canonicalize, fingerprint, host_key
-from newsbot.visit import META_KEY, Visit
 from newsbot.warc.records import Exchange
 
 RAW_KEY = "exchange"

@@ -12,7 +12,7 @@ from scrapy.http import Request, Response
 from scrapy.responsetypes import responsetypes
 from scrapy.utils._compression import _DecompressionMaxSizeExceeded  # what Scrapy's own middleware catches
 
-from newsbot.causes import Ignored
+from newsbot.crawl.failures import Ignored
 
 
 class CompressionMiddleware(HttpCompressionMiddleware):

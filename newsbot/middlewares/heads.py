@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from scrapy.http import Request, Response
 
-from newsbot.crawlstate import CrawlState
+from newsbot.crawl.context import CrawlState
+from newsbot.crawl.visit import Visit
 from newsbot.recrawl.heads import PASSING, UNWILLING, tells_unchanged
 from newsbot.urls import host_key
-from newsbot.visit import Visit
 
 MAX_HOSTS = 10_000
 

@@ -9,10 +9,10 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import CloseSpider
 from scrapy.http import Response
 
-from newsbot.crawlstate import CrawlState
+from newsbot.crawl.context import CrawlState
+from newsbot.crawl.links.judge import queue_found
+from newsbot.crawl.visit import META_KEY, Found, Visit
 from newsbot.errors import DataError, DataFull, RecordRefused
-from newsbot.intake import queue_found
-from newsbot.visit import META_KEY, Found, Visit
 
 
 class LinksMiddleware:

@@ -9,11 +9,11 @@ from __future__ import annotations
 from scrapy.crawler import Crawler
 from scrapy.http import Request, Response
 
-from newsbot.causes import cause_of
-from newsbot.crawlstate import MAX_HOSTS, CrawlState
+from newsbot.crawl.context import MAX_HOSTS, CrawlState
+from newsbot.crawl.failures import cause_of
+from newsbot.crawl.visit import ASIDE_KEY, META_KEY, Visit
 from newsbot.recrawl import parse_retry_after
 from newsbot.urls import host_key
-from newsbot.visit import ASIDE_KEY, META_KEY, Visit
 
 SLOW_DOWN = (429, 503)
 HOST_FAULTS = ("timeout", "refused", "dns", "connection", "tls", "proxy")

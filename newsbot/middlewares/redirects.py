@@ -8,13 +8,13 @@ from scrapy.downloadermiddlewares import redirect
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Request, Response
 
-from newsbot.aliases import alias_of, is_taken
-from newsbot.causes import Ignored
-from newsbot.crawlstate import CrawlState
-from newsbot.queueing import without_user
+from newsbot.crawl.context import CrawlState
+from newsbot.crawl.failures import Ignored
+from newsbot.crawl.links.aliases import alias_of, is_taken
+from newsbot.crawl.links.entries import without_user
+from newsbot.crawl.visit import META_KEY, Visit
 from newsbot.rules.match import classify
 from newsbot.urls import canonicalize, fingerprint
-from newsbot.visit import META_KEY, Visit
 
 
 class RedirectMiddleware(redirect.RedirectMiddleware):

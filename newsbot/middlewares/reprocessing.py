@@ -9,16 +9,16 @@ from __future__ import annotations
 from scrapy.crawler import Crawler
 from scrapy.http import Request, Response
 
-from newsbot.aliases import other_name
-from newsbot.causes import Ignored
-from newsbot.crawlstate import CrawlState
+from newsbot.crawl.context import CrawlState
+from newsbot.crawl.failures import Ignored
+from newsbot.crawl.links.aliases import other_name
+from newsbot.crawl.links.unnamed import refuse_unnamed
+from newsbot.crawl.visit import META_KEY, Visit
 from newsbot.items import Where
 from newsbot.middlewares.heads import Heads
-from newsbot.naming import refuse_unnamed
 from newsbot.recrawl import gate, parse_max_age
 from newsbot.recrawl.planning import LONGEST_SOURCE_REST
-from newsbot.tombstones import REMOVED
-from newsbot.visit import META_KEY, Visit
+from newsbot.sites.removals import REMOVED
 
 
 class ReprocessingMiddleware:

@@ -16,13 +16,13 @@ from scrapy.exceptions import NotConfigured
 from scrapy.http import Request, Response
 from scrapy.http.request import NO_CALLBACK
 
-from newsbot.causes import Ignored, cause_of
-from newsbot.crawlstate import CrawlState
+from newsbot.crawl.context import CrawlState
+from newsbot.crawl.failures import Ignored, cause_of
+from newsbot.crawl.visit import META_KEY, Found, Visit
 from newsbot.discovery.autodiscovery import from_robots
 from newsbot.rights import read_robots
 from newsbot.rules.schema import Rule
 from newsbot.urls import host_key
-from newsbot.visit import META_KEY, Found, Visit
 
 MAX_BYTES = 512 * 1024  # RFC 9309, 2.5: at least 500 KiB
 MAX_DOWNLOAD = 32 * MAX_BYTES

@@ -13,12 +13,12 @@ from scrapy.exceptions import NotConfigured
 from scrapy.http import Request
 from scrapy.http.request import NO_CALLBACK
 
-from newsbot.crawlstate import CrawlState
+from newsbot.crawl.context import CrawlState
+from newsbot.crawl.visit import META_KEY, Visit
 from newsbot.rights import Reservations, read_tdmrep
 from newsbot.rights.tdmrep import MAX_BYTES, PATH
-from newsbot.siterights import MAX_KNOWN, origin_of
+from newsbot.sites.rights import MAX_KNOWN, origin_of
 from newsbot.urls import host_key
-from newsbot.visit import META_KEY, Visit
 
 KEEP_SECONDS = 24 * 3600.0
 TIMEOUT = 10.0

@@ -1,22 +1,22 @@
 """Under which URL an article is kept, where its page names another one as its canonical address.
 
-What is known by then decides (:mod:`newsbot.claims` says who may name what), and the texts do when both
+What is known by then decides (:mod:`newsbot.crawl.links.canonical` says who may name what), and the texts do when both
 pages were read. Whichever comes first: a page that was kept under an address which then turns out to hold
 another article goes back to its own.
 """
 
 from __future__ import annotations
 
-from newsbot.claims import (
+from newsbot.crawl.context import CrawlState
+from newsbot.crawl.links.canonical import (
     came_from_elsewhere,
     free_address,
     is_of_another_site,
     may_name,
     read_after_all,
 )
-from newsbot.crawlstate import CrawlState
-from newsbot.dedup.sameness import is_one_article
-from newsbot.extraction.variants import is_variant
+from newsbot.dedup.same_article import is_one_article
+from newsbot.extraction.page.variants import is_variant
 from newsbot.items import Article
 from newsbot.storage.records import of_one_page
 from newsbot.urls import canonicalize, fingerprint

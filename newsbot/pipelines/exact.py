@@ -7,9 +7,9 @@ from typing import Any
 from scrapy.crawler import Crawler
 from scrapy.exceptions import DropItem
 
-from newsbot.crawlstate import CrawlState
+from newsbot.crawl.context import CrawlState
 from newsbot.dedup.exact import text_key
-from newsbot.dedup.settling import settle
+from newsbot.dedup.story_merge import settle
 from newsbot.extraction import is_substantial
 from newsbot.items import Article
 from newsbot.pipelines.address import choose_address

@@ -12,7 +12,7 @@ from scrapy import signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import DropItem, NotConfigured
 
-from newsbot.crawlstate import CrawlState
+from newsbot.crawl.context import CrawlState
 from newsbot.items import Article
 
 

@@ -8,11 +8,11 @@ from typing import Any
 
 from scrapy.crawler import Crawler
 
-from newsbot.crawlstate import CrawlState
+from newsbot.crawl.context import CrawlState
 from newsbot.dedup.decision import Relation
 from newsbot.dedup.index import Near
 from newsbot.dedup.minhash import signature
-from newsbot.dedup.placing import MAX_NEIGHBOURS, place
+from newsbot.dedup.story_choice import MAX_NEIGHBOURS, place
 from newsbot.items import Article
 
 WAITS = (0.02, 0.08, 0.3, 0.6)

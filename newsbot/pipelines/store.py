@@ -8,17 +8,17 @@ from typing import Any
 from scrapy.crawler import Crawler
 from scrapy.exceptions import DropItem
 
-from newsbot.crawlstate import CrawlState
+from newsbot.crawl.context import CrawlState
 from newsbot.dedup.minhash import signature
-from newsbot.dedup.settling import join, settle
+from newsbot.dedup.story_merge import join, settle
 from newsbot.errors import DataError, RecordBusy
 from newsbot.items import Article
-from newsbot.latecomers import forget_texts, is_out
 from newsbot.pipelines.exact import drop_copy
 from newsbot.pipelines.near import find_story
+from newsbot.sites.late_arrivals import forget_texts, is_out
+from newsbot.sites.removals import REMOVED
 from newsbot.storage.base import Stored, Verdict
 from newsbot.storage.records import of_one_page
-from newsbot.tombstones import REMOVED
 
 TRIES = 5
 """Times that another page may be stored under the article's URL while it is looked at."""

@@ -7,10 +7,10 @@ from typing import Any
 from scrapy.crawler import Crawler
 from scrapy.exceptions import DropItem
 
-from newsbot.crawlstate import CrawlState
+from newsbot.crawl.context import CrawlState
 from newsbot.items import Article
-from newsbot.latecomers import is_out
-from newsbot.tombstones import REMOVED
+from newsbot.sites.late_arrivals import is_out
+from newsbot.sites.removals import REMOVED
 from newsbot.urls import canonicalize
 
 MAX_TEXT = 5_000_000

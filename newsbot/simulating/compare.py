@@ -9,11 +9,12 @@ from typing import Any, cast
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from newsbot.cli import Call
+from newsbot.cli.command import Call
+from newsbot.cli.terminal import Column, make_console
 from newsbot.clock import parse_duration
 from newsbot.errors import ArgumentError
 from newsbot.items import Kind
-from newsbot.reading import stored
+from newsbot.operations.reading import stored
 from newsbot.simulator.files import make_folder
 from newsbot.simulator.judging import UNITS
 from newsbot.simulator.replaying import Recorded, from_pages, from_polls
@@ -27,7 +28,6 @@ from newsbot.simulator.weighingreport import cell, write_weighed
 from newsbot.simulator.worlds import Generated, Worlds
 from newsbot.storage.base import Storage
 from newsbot.storage.polls import PollLog
-from newsbot.terminal import Column, make_console
 
 MAX_SEEDS = 200
 MAX_SERVERS = 10_000

@@ -12,13 +12,13 @@ from typing import Any
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from newsbot.cli import Call
+from newsbot.cli.command import Call
+from newsbot.cli.terminal import Column, make_console
 from newsbot.errors import ArgumentError
 from newsbot.simulator.comparison import Check
 from newsbot.simulator.experiment import Experiment, as_document, run_experiment, write_experiment
 from newsbot.simulator.files import make_folder
 from newsbot.simulator.plan import MAX_SCALE, Tell
-from newsbot.terminal import Column, make_console
 
 MAX_WORKERS = 4
 """More would need more memory than the plan is worth."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from newsbot.cli import Call
+from newsbot.cli.command import Call
 from newsbot.errors import ArgumentError, UserError
 from newsbot.simulator import logfiles
 from newsbot.simulator.draws import stream

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from newsbot.errors import UserError
-from newsbot.exporting import atomic_target
+from newsbot.operations.exporting import atomic_target
 from newsbot.simulator.memory import require
 from newsbot.simulator.tables import Table
 

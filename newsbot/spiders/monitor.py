@@ -17,9 +17,12 @@ from scrapy.exceptions import StopDownload
 from scrapy.http import Response
 from twisted.python.failure import Failure
 
-from newsbot import resolver, sidecrawl
-from newsbot.causes import cause_of, cause_of_status
-from newsbot.crawlstate import CrawlState
+from newsbot.crawl import auxiliary_scheduler as sidecrawl
+from newsbot.crawl import resolver
+from newsbot.crawl.arguments import Arguments
+from newsbot.crawl.context import CrawlState
+from newsbot.crawl.failures import cause_of, cause_of_status
+from newsbot.crawl.visit import ASIDE_KEY
 from newsbot.errors import DataError
 from newsbot.items import PageRecord
 from newsbot.monitoring.asking import Answer, Target, needs_get, next_hop, to_check
@@ -28,13 +31,11 @@ from newsbot.monitoring.rendering import write_reports
 from newsbot.monitoring.report import Monitored, site_report
 from newsbot.recrawl import may_retry
 from newsbot.rules.schema import Rule
-from newsbot.spiders.arguments import Arguments
-from newsbot.spiders.linking import links_of
-from newsbot.spiders.monitoring import parse_monitoring
+from newsbot.spiders.monitor_arguments import parse_monitoring
+from newsbot.spiders.monitor_links import links_of
 from newsbot.storage.checks import PageCheck
 from newsbot.storage.notes import Notes
 from newsbot.urls import canonicalize, fingerprint, host_key
-from newsbot.visit import ASIDE_KEY
 
 logger = logging.getLogger(__name__)
 
@@ -45,7 +46,7 @@ _TRIES = 3
 
 
 class MonitorSpider(sidecrawl.SideSpider):
-    """The arguments are in :mod:`newsbot.spiders.monitoring`; wrong ones raise ``ArgumentError``."""
+    """The arguments are in :mod:`newsbot.spiders.monitor_arguments`; wrong ones raise ``ArgumentError``."""
 
     name = "monitor"
     custom_settings = sidecrawl.SETTINGS

@@ -11,25 +11,25 @@ from scrapy.crawler import Crawler
 from scrapy.http import Response
 from twisted.python.failure import Failure
 
-from newsbot import resolver
-from newsbot.causes import cause_of
 from newsbot.clock import system_clock, utc
-from newsbot.crawlstate import CrawlState
+from newsbot.crawl import resolver
+from newsbot.crawl.arguments import Arguments, parse_arguments
+from newsbot.crawl.context import CrawlState
+from newsbot.crawl.failures import cause_of
+from newsbot.crawl.links.unnamed import UNNAMED
+from newsbot.crawl.visit import META_KEY, Found, Visit
 from newsbot.errors import DataError
 from newsbot.items import Article
-from newsbot.naming import UNNAMED
 from newsbot.recrawl.planning import KNOWN_PAGE
-from newsbot.spiders.arguments import Arguments, parse_arguments
+from newsbot.sites.removals import REMOVED
 from newsbot.spiders.paging import whole
 from newsbot.spiders.reading import read_response
 from newsbot.spiders.sources import sources
-from newsbot.tombstones import REMOVED
 from newsbot.urls import host_key
-from newsbot.visit import META_KEY, Found, Visit
 
 
 class NewsSpider(Spider):
-    """The arguments are in :mod:`newsbot.spiders.arguments`; wrong ones raise ``ArgumentError``."""
+    """The arguments are in :mod:`newsbot.crawl.arguments`; wrong ones raise ``ArgumentError``."""
 
     name = "news"
 

@@ -16,18 +16,18 @@ from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
 from w3lib.encoding import http_content_type_encoding
 
-from newsbot.aliases import alias_of
-from newsbot.causes import cause_of
-from newsbot.crawlstate import CrawlState
+from newsbot.crawl.context import CrawlState
+from newsbot.crawl.failures import cause_of
+from newsbot.crawl.links.aliases import alias_of
+from newsbot.crawl.visit import Visit
 from newsbot.errors import DataError, NotAnArticle
 from newsbot.extraction import join_pages, next_page, parse_html, read_page
-from newsbot.extraction.pagination import MAX_PAGES
-from newsbot.extraction.titles import same_title
+from newsbot.extraction.fields.titles import same_title
+from newsbot.extraction.page.pagination import MAX_PAGES
 from newsbot.items import Article
 from newsbot.middlewares.archive import keep_page
 from newsbot.rules.match import classify
 from newsbot.urls import canonicalize, fingerprint, host_key
-from newsbot.visit import Visit
 
 
 async def whole(state: CrawlState, engine: ExecutionEngine, visit: Visit, article: Article) -> Article | None:

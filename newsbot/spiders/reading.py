@@ -13,9 +13,11 @@ from lxml.html import HtmlElement
 from scrapy.http import Response
 from w3lib.encoding import http_content_type_encoding
 
-from newsbot.causes import cause_of_status
 from newsbot.clock import iso, utc
-from newsbot.crawlstate import CrawlState
+from newsbot.crawl.context import CrawlState
+from newsbot.crawl.failures import cause_of_status
+from newsbot.crawl.links.judge import follows
+from newsbot.crawl.visit import Found, Visit
 from newsbot.discovery.autodiscovery import find_sections, find_sources
 from newsbot.discovery.errors import FeedError, SitemapError
 from newsbot.discovery.feeds import parse_feed
@@ -23,14 +25,12 @@ from newsbot.discovery.sections import MAX_LINKS, find_links
 from newsbot.discovery.sitemaps import parse_sitemap
 from newsbot.errors import NotAnArticle
 from newsbot.extraction import first_page, next_page, parse_html, read_page
-from newsbot.hubs import offer_hubs
-from newsbot.intake import follows
 from newsbot.items import Article, Kind, Link, Where
 from newsbot.push.discovery import hubs_in
 from newsbot.rights import page_rights
-from newsbot.siterights import headers_of
-from newsbot.spiders.sitemapindex import files_of, rest_of_file
-from newsbot.visit import Found, Visit
+from newsbot.sites.hubs import offer_hubs
+from newsbot.sites.rights import headers_of
+from newsbot.spiders.sitemap_index import files_of, rest_of_file
 
 logger = logging.getLogger(__name__)
 

@@ -13,25 +13,25 @@ from scrapy.http import Response
 from twisted.python.failure import Failure
 from w3lib.encoding import http_content_type_encoding
 
-from newsbot import sidecrawl
-from newsbot.causes import cause_of, cause_of_status
-from newsbot.crawlstate import CrawlState
+from newsbot.crawl import auxiliary_scheduler as sidecrawl
+from newsbot.crawl.arguments import Arguments
+from newsbot.crawl.completion import NO_TLS
+from newsbot.crawl.context import CrawlState
+from newsbot.crawl.failures import cause_of, cause_of_status
+from newsbot.crawl.visit import ASIDE_KEY
 from newsbot.discovery.sections import find_links
 from newsbot.discovery.traps import trap
 from newsbot.errors import NotAnArticle
 from newsbot.extraction import parse_html
-from newsbot.extraction.charset import decode
-from newsbot.extraction.visible import plain_lines, visible_text
-from newsbot.finding import Places, Wanted
+from newsbot.extraction.page.charset import decode
+from newsbot.extraction.page.visible import plain_lines, visible_text
 from newsbot.recrawl import may_retry
 from newsbot.rules.match import classify
 from newsbot.rules.schema import Rule
-from newsbot.settlement import NO_TLS
-from newsbot.spiders.arguments import Arguments
-from newsbot.spiders.searching import parse_searching
+from newsbot.spiders.search_arguments import parse_searching
 from newsbot.storage.results import SearchResult, SearchResults
+from newsbot.text.phrases import Places, Wanted
 from newsbot.urls import canonicalize, fingerprint, host_key
-from newsbot.visit import ASIDE_KEY
 
 logger = logging.getLogger(__name__)
 
@@ -39,7 +39,7 @@ DEPTH = "depth_from_start"
 
 
 class SearchSpider(Spider):
-    """The arguments are in :mod:`newsbot.spiders.searching`; wrong ones raise ``ArgumentError``."""
+    """The arguments are in :mod:`newsbot.spiders.search_arguments`; wrong ones raise ``ArgumentError``."""
 
     name = "search"
     custom_settings = sidecrawl.SETTINGS

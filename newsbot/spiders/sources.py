@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from newsbot.crawlstate import CrawlState
+from newsbot.crawl.context import CrawlState
+from newsbot.crawl.visit import Found
 from newsbot.discovery.traps import is_archive, is_pagination
 from newsbot.items import Kind, Link, Where
-from newsbot.ranking import THRESHOLD, article_odds
+from newsbot.ranking.judging import THRESHOLD, article_odds
 from newsbot.rules.match import classify
 from newsbot.rules.schema import Rule
 from newsbot.rules.shape import probability
 from newsbot.urls import canonicalize
-from newsbot.visit import Found
 
 
 def sources(state: CrawlState) -> Iterator[Found]:

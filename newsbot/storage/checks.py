@@ -47,7 +47,7 @@ class PageCheck:
     status: int | None = None
     """Of the last hop; None: there was no answer."""
     fault: str | None = None
-    """Why there was no answer, in the words of :mod:`newsbot.causes`."""
+    """Why there was no answer, in the words of :mod:`newsbot.crawl.failures`."""
     size: int | None = None
     """Bytes as they are sent (Content-Length, or what came); None: not told."""
     content_type: str | None = None

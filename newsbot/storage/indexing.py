@@ -6,7 +6,7 @@ from typing import Protocol
 
 
 class Indexing(Protocol):
-    """A process that stores articles does it in the background; see :mod:`newsbot.storage.wordindex`."""
+    """A process that stores articles does it in the background; see :mod:`newsbot.search.index`."""
 
     def waiting(self) -> int:
         """How many articles are not in the index yet; searches look through them one by one."""

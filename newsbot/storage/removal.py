@@ -1,7 +1,7 @@
 """Taking out what is kept, for good: a Protocol of its own, which both storages have beside their others.
 
 Each call may be repeated; doing it twice is doing it once. What is asked to stay out is noted elsewhere
-(:mod:`newsbot.tombstones`): storage itself forgets.
+(:mod:`newsbot.sites.removals`): storage itself forgets.
 """
 
 from __future__ import annotations

@@ -9,9 +9,9 @@ from collections.abc import Awaitable, Callable
 from newsbot import backends
 from newsbot.alerts.watch import Watch, options_from, tell
 from newsbot.clock import system_clock
-from newsbot.owners import owner_name
-from newsbot.web.desk import Desk
+from newsbot.frontier.owners import owner_name
 from newsbot.web.offthread import OffThread
+from newsbot.web.push_intake import Desk
 
 logger = logging.getLogger(__name__)
 

@@ -17,7 +17,7 @@ from urllib.parse import urljoin, urlsplit
 from aiohttp import ClientError, ClientSession, ClientTimeout, DummyCookieJar, TCPConnector
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from newsbot import publichosts
+from newsbot.crawl import address_guard as publichosts
 from newsbot.urls import canonicalize
 
 MAX_BODY = 2**20

@@ -19,7 +19,7 @@ from newsbot.clock import Clock, system_clock
 from newsbot.errors import DataError, DataUnavailable
 from newsbot.frontier.base import Frontier
 from newsbot.rules import RuleSet
-from newsbot.ruleswatch import RulesWatch
+from newsbot.rules.reload import RulesWatch
 from newsbot.storage.activity import Activity
 from newsbot.storage.base import Storage
 from newsbot.storage.notes import Notes

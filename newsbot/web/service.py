@@ -14,15 +14,15 @@ from aiohttp import web
 
 from newsbot import backends
 from newsbot.clock import system_clock
+from newsbot.crawl.memory import keep_free
 from newsbot.errors import DataError, UserError
-from newsbot.heap import keep_free
 from newsbot.web.alerting import alert_rounds
 from newsbot.web.dashboard.access import make_access
 from newsbot.web.dashboard.app import dashboard
-from newsbot.web.desk import Desk
 from newsbot.web.offthread import OffThread
 from newsbot.web.outgoing import Outgoing
-from newsbot.web.push import MAX_BODY, make_receiver
+from newsbot.web.push_intake import Desk
+from newsbot.web.push_receiver import MAX_BODY, make_receiver
 from newsbot.web.subscriber import Subscriber
 from newsbot.web.subscriptions import Subscriptions
 

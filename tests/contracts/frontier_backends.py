@@ -12,7 +12,7 @@ from typing import Any
 from newsbot.clock import Clock, system_clock
 from newsbot.frontier.base import Entry, Frontier
 from newsbot.frontier.redis import RedisFrontier
-from newsbot.frontier.sqlite import SqliteFrontier
+from newsbot.frontier.sqlite.frontier import SqliteFrontier
 from newsbot.items import Kind
 from tests import redisserver
 

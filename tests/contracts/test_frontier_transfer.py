@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from newsbot.frontier.base import ASIDE, FETCH_STEP, Frontier
-from newsbot.frontier.sqlite import SqliteFrontier
+from newsbot.frontier.sqlite.frontier import SqliteFrontier
 from newsbot.frontier.transfer import EntryCopy
 from newsbot.items import Kind
-from newsbot.moving.side import WholeFrontier
+from newsbot.operations.move.side import WholeFrontier
 from tests.contracts.frontier_backends import FakeClock, key_of, make_entry, name_of
 
 COPIES = 1203

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from newsbot.search.index.entry import Entry, entry_of
+from newsbot.search.index.indexer import FOLD_AT
 from newsbot.storage.base import ArticleFilter, Storage
-from newsbot.storage.wordindex.entry import Entry, entry_of
-from newsbot.storage.wordindex.indexer import FOLD_AT
 from newsbot.urls import fingerprint
 from tests.contracts.storage_backends import Place
 from tests.contracts.storage_samples import NOON, make_article

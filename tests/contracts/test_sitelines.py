@@ -9,7 +9,7 @@ import pytest
 
 from newsbot.errors import DataError
 from newsbot.extraction.blocks import Block
-from newsbot.sitelines import KEY, NOTE_KIND, SiteLines
+from newsbot.sites.shared_lines import KEY, NOTE_KIND, SiteLines
 from newsbot.storage.base import Storage
 from newsbot.storage.notes import Notes
 from tests.contracts.storage_backends import Place

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from newsbot.moving.side import WholeStorage
+from newsbot.operations.move.side import WholeStorage
 from newsbot.storage.base import SiteRecord
 from newsbot.storage.polls import DAY, Poll, PollLog
 from newsbot.storage.sqlite import SqliteStorage

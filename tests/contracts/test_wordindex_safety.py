@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from newsbot.storage.wordindex import background, building
-from newsbot.storage.wordindex import indexer as indexing
-from newsbot.storage.wordindex.blocks import BlockStore
-from newsbot.storage.wordindex.entry import Entry
-from newsbot.storage.wordindex.segments import Segment
+from newsbot.search.index import background, building
+from newsbot.search.index import indexer as indexing
+from newsbot.search.index.blocks import BlockStore
+from newsbot.search.index.entry import Entry
+from newsbot.search.index.segments import Segment
 from tests import warm
 from tests.contracts.storage_backends import Place
 from tests.contracts.storage_samples import NOON, make_article

@@ -9,11 +9,11 @@ from typing import Any, cast
 import pytest
 
 from newsbot.items import Link, Where
-from newsbot.lessons import NOTE_KIND, Lessons, kept
+from newsbot.ranking.url_learning import NOTE_KIND, Lessons, kept
 from newsbot.rules.examples import MAX_KEPT, MIN_FETCHED
 from newsbot.rules.schema import Rule
-from newsbot.sitehealth import NOTE_KIND as HEALTH
-from newsbot.sitehealth import WINDOW, SiteHealth, pages_from
+from newsbot.sites.health import NOTE_KIND as HEALTH
+from newsbot.sites.health import WINDOW, SiteHealth, pages_from
 from newsbot.storage.base import Storage
 from newsbot.storage.notes import Notes
 from tests.contracts.storage_backends import Place

@@ -1,4 +1,4 @@
--- What every script of the near-duplicate index begins with (newsbot/redisserver.py puts it there).
+-- What every script of the near-duplicate index begins with (newsbot/connections/redis.py puts it there).
 --
 -- Keys. All carry one hash tag, {NAMESPACE:near}:
 --   meta        HASH    scheme (what signatures, buckets and records are made by), next (number of the next

@@ -19,13 +19,7 @@ from typing import Any
 
 import redis
 
-from newsbot.dedup.index import BUCKETS, KEEP, MAX_CANDIDATES, SHARED, Near, near_of
-from newsbot.dedup.minhash import Signature
-from newsbot.dedup.record import pack, seconds, unpack
-from newsbot.dedup.redis.keys import Keys, places_of, texts_a_bucket
-from newsbot.dedup.shortening import PIECES_ID, shorten
-from newsbot.errors import DataError, SchemaError
-from newsbot.redisserver import (
+from newsbot.connections.redis import (
     Argument,
     SettingsLike,
     connect,
@@ -35,6 +29,12 @@ from newsbot.redisserver import (
     server_name,
     thrown_away,
 )
+from newsbot.dedup.index import BUCKETS, KEEP, MAX_CANDIDATES, SHARED, Near, near_of
+from newsbot.dedup.minhash import Signature
+from newsbot.dedup.record import pack, seconds, unpack
+from newsbot.dedup.redis.keys import Keys, places_of, texts_a_bucket
+from newsbot.dedup.shortening import PIECES_ID, shorten
+from newsbot.errors import DataError, SchemaError
 
 SCHEME = f"{BUCKETS} redis=3 pieces={PIECES_ID}"
 """What two workers must share to use one index: signatures, passages, and the layout of the keys."""

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
+from newsbot.connections.sqlite import open_database, readable_errors, transaction
 from newsbot.dedup.index import BUCKETS, KEEP, SHARED, Near, near_of, posting_hashes
 from newsbot.dedup.minhash import Signature
 from newsbot.dedup.passages import PASSAGES
@@ -31,7 +32,6 @@ from newsbot.dedup.sqlite.postings import (
 )
 from newsbot.dedup.sqlite.recent import Recent
 from newsbot.errors import SchemaError
-from newsbot.sqlitefile import open_database, readable_errors, transaction
 
 SCHEME = f"{BUCKETS} pieces={PIECES_ID}"
 """What two programs must share to use one index: signatures, passages, and how records are written."""

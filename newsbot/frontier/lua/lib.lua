@@ -1,4 +1,4 @@
--- What every script begins with: this text is put in front of each of them (newsbot/redisserver.py).
+-- What every script begins with: this text is put in front of each of them (newsbot/connections/redis.py).
 --
 -- Keys. All carry the same hash tag, {newsbot:SHARD}, so that one script may touch them in Redis Cluster;
 -- all are given in KEYS, in this order, whatever the script. Nothing is looked up under a name made here.

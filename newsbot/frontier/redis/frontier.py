@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 
 from newsbot.clock import Clock
+from newsbot.connections.redis import SettingsLike, connect, readable_errors, refuse_eviction, server_name
 from newsbot.errors import DataError, DataUnavailable, SchemaError
 from newsbot.frontier.base import Added, Entry, Known, Lease, Outlook, Refill, Resumed
 from newsbot.frontier.redis.codec import STATES, arguments, optional, record_of
@@ -26,7 +27,6 @@ from newsbot.frontier.redis.transfer import entry_copy, host_copy, values
 from newsbot.frontier.transfer import EntryCopy, HostCopy
 from newsbot.frontier.watching import Watch, Worker
 from newsbot.items import Kind
-from newsbot.redisserver import SettingsLike, connect, readable_errors, refuse_eviction, server_name
 
 VERSION = 1
 """Of the layout of the keys."""

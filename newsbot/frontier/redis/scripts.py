@@ -8,10 +8,10 @@ from typing import Any
 import redis
 
 from newsbot.clock import Clock
+from newsbot.connections.redis import Argument, lua_script, readable_errors
 from newsbot.errors import DataUnavailable
 from newsbot.frontier.redis.codec import number, optional
 from newsbot.frontier.redis.keys import FIRST_LEVEL, Keys, missing_splits
-from newsbot.redisserver import Argument, lua_script, readable_errors
 
 BATCH = 300
 """Entries of one sort that one call moves, so that no call keeps others waiting for long."""

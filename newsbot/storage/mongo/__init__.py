@@ -11,7 +11,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from datetime import datetime
 
+from newsbot.connections.mongo import connect
+from newsbot.connections.mongo_faults import readable_errors
 from newsbot.items import Article, Kind, PageRecord
+from newsbot.search.index.background import Background
+from newsbot.search.index.indexer import index_all
+from newsbot.search.index.searching import WordIndex
 from newsbot.storage.base import (
     ArticleFilter,
     Hit,
@@ -32,16 +37,11 @@ from newsbot.storage.mongo import (
     words,
 )
 from newsbot.storage.mongo import pages as page_collection
-from newsbot.storage.mongo.connection import connect
-from newsbot.storage.mongo.faults import readable_errors
 from newsbot.storage.mongo.records import Records
 from newsbot.storage.mongo.schema import prepare
 from newsbot.storage.mongo.transaction import transact
 from newsbot.storage.mongo.upkeep import Upkeep
 from newsbot.storage.transfer import ArticleCopy
-from newsbot.storage.wordindex.background import Background
-from newsbot.storage.wordindex.indexer import index_all
-from newsbot.storage.wordindex.searching import WordIndex
 
 __all__ = ["MongoStorage"]
 

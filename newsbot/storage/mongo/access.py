@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
-from newsbot.storage.mongo.connection import Collections, Place
-from newsbot.storage.mongo.faults import readable_errors
+from newsbot.connections.mongo import Collections, Place
+from newsbot.connections.mongo_faults import readable_errors
 
 _Record = TypeVar("_Record")
 

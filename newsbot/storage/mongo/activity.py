@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from pymongo import DeleteMany, UpdateOne
 
+from newsbot.connections.mongo import Collections, Document
 from newsbot.storage.activity import COUNTED, HOUR, KEEP_HOURS, Arrival, Hour, counted
-from newsbot.storage.mongo.connection import Collections, Document
 from newsbot.storage.records import clean
 
 

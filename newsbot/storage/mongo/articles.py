@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 
+from newsbot.connections.mongo import Collections, Document
 from newsbot.items import Article
 from newsbot.storage.base import ArticleFilter, RepeatedText
-from newsbot.storage.mongo.connection import Collections, Document
 from newsbot.storage.mongo.documents import conditions, from_document, harmless
 from newsbot.storage.mongo.stories import current
 from newsbot.storage.records import clean

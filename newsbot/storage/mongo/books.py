@@ -8,10 +8,10 @@ from typing import Any
 
 from pymongo import UpdateOne
 
+from newsbot.connections.mongo import Collections, Document
 from newsbot.storage.activity import COUNTED
 from newsbot.storage.books import AT_ONCE, Book, JoinedStory, KeptNote, SiteHour, poll_day
 from newsbot.storage.mongo import notes, polls
-from newsbot.storage.mongo.connection import Collections, Document
 
 
 def copy_books(database: Collections) -> Iterator[list[Book]]:

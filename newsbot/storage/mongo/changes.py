@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from newsbot.connections.mongo import Collections
 from newsbot.items import Article
 from newsbot.storage.base import ArticleFilter
-from newsbot.storage.mongo.connection import Collections
 from newsbot.storage.mongo.documents import conditions, from_document
 from newsbot.storage.mongo.stories import current
 

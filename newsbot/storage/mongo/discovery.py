@@ -9,11 +9,11 @@ from itertools import islice
 from pymongo import UpdateOne
 from pymongo.errors import BulkWriteError
 
+from newsbot.connections.mongo import Collections, Document
+from newsbot.connections.mongo_faults import all_duplicates
 from newsbot.items import PageRecord
 from newsbot.storage.base import MAX_HISTORY
-from newsbot.storage.mongo.connection import Collections, Document
 from newsbot.storage.mongo.documents import harmless
-from newsbot.storage.mongo.faults import all_duplicates
 from newsbot.storage.mongo.links import add_referrers, from_links, to_links
 from newsbot.storage.mongo.pages import new_page, select, to_document, upsert
 from newsbot.storage.records import clean

@@ -12,9 +12,9 @@ from dataclasses import fields
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from newsbot.connections.mongo import Document
 from newsbot.items import Article
 from newsbot.storage.base import ArticleFilter
-from newsbot.storage.mongo.connection import Document
 from newsbot.storage.records import clean, from_stamp, stamp
 from newsbot.urls import fingerprint
 

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from bson import Int64
 from pymongo import UpdateOne
 
+from newsbot.connections.mongo import Document
 from newsbot.storage.base import MAX_REFERRERS
-from newsbot.storage.mongo.connection import Document
 from newsbot.storage.referrers import Referrers, bit_of, estimate
 
 _BITS = 32

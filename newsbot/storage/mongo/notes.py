@@ -8,7 +8,7 @@ from typing import Any
 
 from pymongo.errors import DuplicateKeyError
 
-from newsbot.storage.mongo.connection import Collections
+from newsbot.connections.mongo import Collections
 from newsbot.storage.notes import key_of, packed, unpacked
 
 

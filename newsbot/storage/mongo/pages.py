@@ -16,12 +16,12 @@ from typing import Any
 from pymongo import UpdateOne
 from pymongo.errors import BulkWriteError
 
+from newsbot.connections.mongo import Collections, Document
+from newsbot.connections.mongo_faults import all_duplicates
 from newsbot.items import Kind, PageRecord
 from newsbot.storage.base import MAX_HISTORY
 from newsbot.storage.history import BEGINNING, Event
-from newsbot.storage.mongo.connection import Collections, Document
 from newsbot.storage.mongo.documents import harmless
-from newsbot.storage.mongo.faults import all_duplicates
 from newsbot.storage.mongo.links import from_links, to_links
 from newsbot.storage.records import clean
 from newsbot.storage.referrers import referrers_of

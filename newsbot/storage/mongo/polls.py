@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from hashlib import blake2b
 
-from newsbot.storage.mongo.connection import Collections, Document
+from newsbot.connections.mongo import Collections, Document
 from newsbot.storage.polls import KEEP_DAYS, MAX_POLLS, Poll, packed, unpacked
 from newsbot.storage.records import clean
 

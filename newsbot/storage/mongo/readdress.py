@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 
+from newsbot.connections.mongo import Collections, Document, Session
+from newsbot.search.index.entry import entry_of
 from newsbot.storage.base import story_id
 from newsbot.storage.mongo import words
 from newsbot.storage.mongo.articles import text_key, version_key
-from newsbot.storage.mongo.connection import Collections, Document, Session
 from newsbot.storage.mongo.documents import from_document
 from newsbot.storage.records import clean
-from newsbot.storage.wordindex.entry import entry_of
 from newsbot.urls import fingerprint
 
 _NUMBERS = 4  # bytes of a version's number at the end of its key

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
+from newsbot.connections.mongo import Collections, Document, Place, Session
 from newsbot.storage.mongo import words
 from newsbot.storage.mongo.articles import text_key, version_key
-from newsbot.storage.mongo.connection import Collections, Document, Place, Session
 from newsbot.storage.mongo.transaction import transact
 from newsbot.storage.records import clean
 from newsbot.urls import fingerprint

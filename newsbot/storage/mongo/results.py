@@ -12,9 +12,9 @@ from hashlib import blake2b
 from pymongo import DeleteOne, UpdateOne
 from pymongo.errors import BulkWriteError
 
-from newsbot.storage.mongo.connection import Collections, Document
+from newsbot.connections.mongo import Collections, Document
+from newsbot.connections.mongo_faults import all_duplicates
 from newsbot.storage.mongo.documents import harmless
-from newsbot.storage.mongo.faults import all_duplicates
 from newsbot.storage.records import clean
 from newsbot.storage.results import Position, SearchResult, SearchSummary, bounded
 from newsbot.urls import fingerprint

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from newsbot.connections.mongo import Collections, Document, Place
 from newsbot.storage.mongo import words
-from newsbot.storage.mongo.connection import Collections, Document, Place
 from newsbot.storage.mongo.documents import micros
 
 _KEY = 16  # bytes of an article's key in that of a version

@@ -34,8 +34,8 @@ from collections.abc import Callable
 from pymongo import ASCENDING, DESCENDING, IndexModel
 from pymongo.errors import DuplicateKeyError, OperationFailure
 
+from newsbot.connections.mongo import Collections, Document, Place
 from newsbot.errors import DataError, SchemaError
-from newsbot.storage.mongo.connection import Collections, Document, Place
 
 COMPONENT = "storage"
 _OLDEST_WIRE = 13  # MongoDB 5.0

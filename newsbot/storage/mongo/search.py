@@ -1,20 +1,20 @@
-"""Full text in MongoDB; see :mod:`newsbot.storage.wordindex`."""
+"""Full text in MongoDB; see :mod:`newsbot.search.index`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from newsbot.connections.mongo import Collections
 from newsbot.items import Article
+from newsbot.search.index.answering import answer
+from newsbot.search.index.entry import Entry, entry_of
+from newsbot.search.index.searching import WordIndex
+from newsbot.search.snippets import snippet
 from newsbot.storage.base import ArticleFilter, Hit
 from newsbot.storage.mongo.articles import by_key
-from newsbot.storage.mongo.connection import Collections
 from newsbot.storage.mongo.documents import conditions, from_document
 from newsbot.storage.mongo.stories import current
 from newsbot.storage.records import clean
-from newsbot.storage.snippet import snippet
-from newsbot.storage.wordindex.answering import answer
-from newsbot.storage.wordindex.entry import Entry, entry_of
-from newsbot.storage.wordindex.searching import WordIndex
 
 
 def search(

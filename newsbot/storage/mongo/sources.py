@@ -8,11 +8,11 @@ from dataclasses import asdict
 from pymongo import ReplaceOne, UpdateOne
 from pymongo.errors import BulkWriteError
 
+from newsbot.connections.mongo import Collections, Document
+from newsbot.connections.mongo_faults import all_duplicates
 from newsbot.items import Kind
 from newsbot.storage.base import SiteRecord, SourceRecord
-from newsbot.storage.mongo.connection import Collections, Document
 from newsbot.storage.mongo.documents import harmless
-from newsbot.storage.mongo.faults import all_duplicates
 from newsbot.storage.records import clean
 
 _ESCAPES = (("%", "%25"), (".", "%2E"), ("$", "%24"), ("\0", "%00"))

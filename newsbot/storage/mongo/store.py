@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import time
 
+from newsbot.connections.mongo import Collections, Document, Session
 from newsbot.items import Article
+from newsbot.search.index.entry import entry_of
 from newsbot.storage.base import MAX_VERSIONS, Stored, Verdict
 from newsbot.storage.mongo.articles import text_key, version_key
-from newsbot.storage.mongo.connection import Collections, Document, Session
 from newsbot.storage.mongo.documents import to_document
 from newsbot.storage.mongo.words import add
 from newsbot.storage.records import of_one_page
-from newsbot.storage.wordindex.entry import entry_of
 from newsbot.urls import canonicalize, fingerprint
 
 _KEPT = ("story", "duplicate_of")

@@ -12,8 +12,8 @@ from dataclasses import replace
 from datetime import datetime
 from itertools import islice
 
+from newsbot.connections.mongo import Collections, Document, Session
 from newsbot.storage.base import ArticleFilter, Joined, Story, story_id
-from newsbot.storage.mongo.connection import Collections, Document, Session
 from newsbot.storage.mongo.documents import from_document, micros
 from newsbot.storage.records import clean
 from newsbot.urls import fingerprint

@@ -16,7 +16,7 @@ from pymongo import ReadPreference
 from pymongo.errors import ConnectionFailure, PyMongoError
 from pymongo.read_concern import ReadConcern
 
-from newsbot.storage.mongo.connection import Place, Session
+from newsbot.connections.mongo import Place, Session
 
 _Answer = TypeVar("_Answer")
 _PATIENCE = 5.0

@@ -9,18 +9,18 @@ from typing import Any
 
 from pymongo import ReplaceOne, UpdateOne
 
+from newsbot.connections.mongo import Collections, Document
 from newsbot.items import Article
+from newsbot.search.index.entry import entry_of
 from newsbot.storage.base import SiteRecord
 from newsbot.storage.mongo import pages, sources
 from newsbot.storage.mongo.articles import version_key
-from newsbot.storage.mongo.connection import Collections, Document
 from newsbot.storage.mongo.documents import from_document, harmless, to_document
 from newsbot.storage.mongo.links import from_links, to_links
 from newsbot.storage.mongo.words import add_all
 from newsbot.storage.records import clean
 from newsbot.storage.referrers import Referrers
 from newsbot.storage.transfer import AT_ONCE, AliasCopy, ArticleCopy, PageCopy, Sites, TextCopy
-from newsbot.storage.wordindex.entry import entry_of
 
 _KEY = 16  # bytes of a fingerprint
 

@@ -1,4 +1,4 @@
-"""The word index in MongoDB; see :mod:`newsbot.storage.wordindex`.
+"""The word index in MongoDB; see :mod:`newsbot.search.index`.
 
 Storing an article writes one more document, without any index but its key; some hundreds of articles together
 become a few dozen blocks of 16 kB.
@@ -14,12 +14,12 @@ from bson.binary import Binary
 from pymongo import ASCENDING, DESCENDING, UpdateOne
 from pymongo.errors import DuplicateKeyError
 
-from newsbot.storage.mongo.connection import Collections, Document, Place, Session
+from newsbot.connections.mongo import Collections, Document, Place, Session
+from newsbot.connections.mongo_faults import readable_errors
+from newsbot.search.index.entry import Entry, entry_of, unpacked
+from newsbot.search.index.segments import State, state_of
 from newsbot.storage.mongo.documents import from_document
-from newsbot.storage.mongo.faults import readable_errors
 from newsbot.storage.mongo.transaction import transact
-from newsbot.storage.wordindex.entry import Entry, entry_of, unpacked
-from newsbot.storage.wordindex.segments import State, state_of
 
 _STATE = "state"
 _AT_ONCE = 64  # blocks that are written in one message, a megabyte or two; articles of one transaction
@@ -77,14 +77,14 @@ def _only_present(database: Collections, keys: Sequence[bytes], session: Session
 
 
 class MongoBlocks:
-    """:class:`newsbot.storage.wordindex.blocks.BlockStore` in MongoDB."""
+    """:class:`newsbot.search.index.blocks.BlockStore` in MongoDB."""
 
     def __init__(self, place: Place) -> None:
         self._place = place
         self._database = place.database
 
     def state(self) -> State:
-        """See :meth:`newsbot.storage.wordindex.blocks.BlockStore.state`."""
+        """See :meth:`newsbot.search.index.blocks.BlockStore.state`."""
         with self._readable():
             found = self._database["words_state"].find_one({"_id": _STATE})
         return state_of(None if found is None else found["state"])
@@ -92,7 +92,7 @@ class MongoBlocks:
     def change(
         self, old: State, new: State, folded: Sequence[Entry] = (), purged: Iterable[bytes] = ()
     ) -> bool:
-        """See :meth:`newsbot.storage.wordindex.blocks.BlockStore.change`."""
+        """See :meth:`newsbot.search.index.blocks.BlockStore.change`."""
         with self._readable():
             if not folded:
                 done = self._replace(None, old, new)
@@ -129,13 +129,13 @@ class MongoBlocks:
         return True
 
     def removed(self, among: Sequence[bytes] | None = None) -> frozenset[bytes]:
-        """See :meth:`newsbot.storage.wordindex.blocks.BlockStore.removed`."""
+        """See :meth:`newsbot.search.index.blocks.BlockStore.removed`."""
         with self._readable():
             asked = {} if among is None else {"_id": {"$in": list(among)}}
             return frozenset(one["_id"] for one in self._database["words_removed"].find(asked))
 
     def waiting(self, limit: int, *, newest: bool = False) -> list[Entry]:
-        """See :meth:`newsbot.storage.wordindex.blocks.BlockStore.waiting`."""
+        """See :meth:`newsbot.search.index.blocks.BlockStore.waiting`."""
         with self._readable():
             order = DESCENDING if newest else ASCENDING
             found = list(self._database["words_waiting"].find().sort("$natural", order).limit(limit))
@@ -160,20 +160,20 @@ class MongoBlocks:
             return waiting.count_documents({}, hint="_id_")
 
     def blocks(self, numbers: Sequence[int]) -> Mapping[int, bytes]:
-        """See :meth:`newsbot.storage.wordindex.blocks.BlockStore.blocks`."""
+        """See :meth:`newsbot.search.index.blocks.BlockStore.blocks`."""
         with self._readable():
             found = self._database["words_blocks"].find({"_id": {"$in": list(numbers)}})
             return {one["_id"]: one["body"] for one in found}
 
     def write(self, blocks: Mapping[int, bytes]) -> None:
-        """See :meth:`newsbot.storage.wordindex.blocks.BlockStore.write`."""
+        """See :meth:`newsbot.search.index.blocks.BlockStore.write`."""
         documents = [{"_id": number, "body": Binary(body)} for number, body in blocks.items()]
         with self._readable():
             for start in range(0, len(documents), _AT_ONCE):
                 self._database["words_blocks"].insert_many(documents[start : start + _AT_ONCE], ordered=False)
 
     def drop(self, first: int, after: int) -> None:
-        """See :meth:`newsbot.storage.wordindex.blocks.BlockStore.drop`."""
+        """See :meth:`newsbot.search.index.blocks.BlockStore.drop`."""
         with self._readable():
             self._database["words_blocks"].delete_many({"_id": {"$gte": first, "$lt": after}})
 

@@ -12,8 +12,12 @@ from contextlib import closing, contextmanager
 from datetime import datetime
 from pathlib import Path
 
+from newsbot.connections.sqlite import open_database
 from newsbot.items import Article, Kind, PageRecord
-from newsbot.sqlitefile import open_database
+from newsbot.search.index.background import Background
+from newsbot.search.index.blocks import BlockStore
+from newsbot.search.index.indexer import index_all
+from newsbot.search.index.searching import WordIndex
 from newsbot.storage.base import (
     ArticleFilter,
     Hit,
@@ -37,10 +41,6 @@ from newsbot.storage.sqlite.records import Records
 from newsbot.storage.sqlite.schema import MIGRATIONS
 from newsbot.storage.sqlite.upkeep import Upkeep
 from newsbot.storage.transfer import ArticleCopy
-from newsbot.storage.wordindex.background import Background
-from newsbot.storage.wordindex.blocks import BlockStore
-from newsbot.storage.wordindex.indexer import index_all
-from newsbot.storage.wordindex.searching import WordIndex
 
 __all__ = ["SqliteStorage"]
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
-from newsbot.sqlitefile import open_database, readable_errors, transaction
+from newsbot.connections.sqlite import open_database, readable_errors, transaction
 from newsbot.storage.sqlite.schema import MIGRATIONS
 
 _Record = TypeVar("_Record")

@@ -86,7 +86,7 @@ MIGRATIONS = (
         PRIMARY KEY (article, version)
     );
 
-    -- Words of title and text as stems (newsbot/storage/stems.py), separated by spaces. It keeps no
+    -- Words of title and text as stems (newsbot/text/stems.py), separated by spaces. It keeps no
     -- text of its own (content='') and is only added to; see newsbot/storage/sqlite/search.py.
     CREATE VIRTUAL TABLE article_search USING fts5 (title, text, content='', tokenize='ascii');
 

@@ -1,4 +1,4 @@
-"""Full text in the embedded file; see :mod:`newsbot.storage.wordindex`."""
+"""Full text in the embedded file; see :mod:`newsbot.search.index`."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import sqlite3
 from collections.abc import Sequence
 
 from newsbot.items import Article
+from newsbot.search.index.answering import answer
+from newsbot.search.index.entry import Entry, entry_of
+from newsbot.search.index.searching import WordIndex
+from newsbot.search.snippets import snippet
 from newsbot.storage.base import ArticleFilter, Hit
 from newsbot.storage.records import from_row
-from newsbot.storage.snippet import snippet
 from newsbot.storage.sqlite.articles import IN_STORY, READ, by_number, conditions
-from newsbot.storage.wordindex.answering import answer
-from newsbot.storage.wordindex.entry import Entry, entry_of
-from newsbot.storage.wordindex.searching import WordIndex
 
 _AT_ONCE = 500  # parameters of a statement
 

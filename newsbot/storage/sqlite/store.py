@@ -8,10 +8,10 @@ import time
 from typing import Any
 
 from newsbot.items import Article
+from newsbot.search.index.entry import entry_of
 from newsbot.storage.base import MAX_VERSIONS, Stored, Verdict
 from newsbot.storage.records import COLUMNS, of_one_page, to_row
 from newsbot.storage.sqlite import words
-from newsbot.storage.wordindex.entry import entry_of
 from newsbot.urls import canonicalize, fingerprint
 
 _WRITTEN = (*COLUMNS, "data", "moment", "stored")

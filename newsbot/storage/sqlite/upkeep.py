@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
-from newsbot.sqlitefile import readable_errors
+from newsbot.connections.sqlite import readable_errors
 from newsbot.storage.base import (
     SiteRecord,
 )

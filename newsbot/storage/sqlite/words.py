@@ -1,4 +1,4 @@
-"""The word index in the embedded file; see :mod:`newsbot.storage.wordindex`."""
+"""The word index in the embedded file; see :mod:`newsbot.search.index`."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from newsbot.sqlitefile import readable_errors, transaction
+from newsbot.connections.sqlite import readable_errors, transaction
+from newsbot.search.index.entry import Entry, entry_of, unpacked
+from newsbot.search.index.segments import State, state_of
 from newsbot.storage.records import from_row
 from newsbot.storage.sqlite.articles import READ
-from newsbot.storage.wordindex.entry import Entry, entry_of, unpacked
-from newsbot.storage.wordindex.segments import State, state_of
 
 _FOLDED = (  # one that was removed and came again meanwhile may have the same version: its words still wait
     "DELETE FROM search_waiting WHERE fingerprint = ? AND (version = ? OR body IS NULL)"
@@ -53,13 +53,13 @@ def only_present(database: sqlite3.Connection, number: int) -> None:
 
 
 class SqliteBlocks:
-    """:class:`newsbot.storage.wordindex.blocks.BlockStore` in the embedded file."""
+    """:class:`newsbot.search.index.blocks.BlockStore` in the embedded file."""
 
     def __init__(self, database: sqlite3.Connection, path: Path) -> None:
         self._database, self._path = database, path
 
     def state(self) -> State:
-        """See :meth:`newsbot.storage.wordindex.blocks.BlockStore.state`."""
+        """See :meth:`newsbot.search.index.blocks.BlockStore.state`."""
         with readable_errors(self._path):
             row = self._database.execute("SELECT state FROM search_state").fetchone()
         return state_of(None if row is None else row[0])
@@ -67,7 +67,7 @@ class SqliteBlocks:
     def change(
         self, old: State, new: State, folded: Sequence[Entry] = (), purged: Iterable[bytes] = ()
     ) -> bool:
-        """See :meth:`newsbot.storage.wordindex.blocks.BlockStore.change`."""
+        """See :meth:`newsbot.search.index.blocks.BlockStore.change`."""
         with readable_errors(self._path), transaction(self._database) as database:
             row = database.execute("SELECT state FROM search_state").fetchone()
             if state_of(None if row is None else row[0]).revision != old.revision:
@@ -82,7 +82,7 @@ class SqliteBlocks:
         return True
 
     def removed(self, among: Sequence[bytes] | None = None) -> frozenset[bytes]:
-        """See :meth:`newsbot.storage.wordindex.blocks.BlockStore.removed`."""
+        """See :meth:`newsbot.search.index.blocks.BlockStore.removed`."""
         with readable_errors(self._path):
             if among is None:
                 return frozenset(row[0] for row in self._database.execute(_REMOVED))
@@ -91,7 +91,7 @@ class SqliteBlocks:
             return frozenset(row[0] for row in found if row)
 
     def waiting(self, limit: int, *, newest: bool = False) -> list[Entry]:
-        """See :meth:`newsbot.storage.wordindex.blocks.BlockStore.waiting`."""
+        """See :meth:`newsbot.search.index.blocks.BlockStore.waiting`."""
         with readable_errors(self._path):
             rows = self._database.execute(_NEWEST if newest else _OLDEST, (limit,)).fetchall()
             return [
@@ -109,7 +109,7 @@ class SqliteBlocks:
             return int(counted.fetchone()[0])
 
     def blocks(self, numbers: Sequence[int]) -> Mapping[int, bytes]:
-        """See :meth:`newsbot.storage.wordindex.blocks.BlockStore.blocks`."""
+        """See :meth:`newsbot.search.index.blocks.BlockStore.blocks`."""
         with readable_errors(self._path):
             rows = self._database.execute(
                 "SELECT number, body FROM search_block WHERE number IN (SELECT value FROM json_each(?))",
@@ -118,12 +118,12 @@ class SqliteBlocks:
             return {row[0]: row[1] for row in rows}
 
     def write(self, blocks: Mapping[int, bytes]) -> None:
-        """See :meth:`newsbot.storage.wordindex.blocks.BlockStore.write`."""
+        """See :meth:`newsbot.search.index.blocks.BlockStore.write`."""
         with readable_errors(self._path), transaction(self._database) as database:
             database.executemany("INSERT OR REPLACE INTO search_block VALUES (?, ?)", sorted(blocks.items()))
 
     def drop(self, first: int, after: int) -> None:
-        """See :meth:`newsbot.storage.wordindex.blocks.BlockStore.drop`."""
+        """See :meth:`newsbot.search.index.blocks.BlockStore.drop`."""
         gone = -1
         while gone:
             with readable_errors(self._path), transaction(self._database) as database:

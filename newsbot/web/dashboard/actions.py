@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from newsbot.adding import entry_by_hand, queue_by_hand
 from newsbot.errors import ArgumentError
 from newsbot.items import Kind
-from newsbot.pauses import go_on, pause
-from newsbot.sitesheet import known_sites
+from newsbot.operations.add import entry_by_hand, queue_by_hand
+from newsbot.operations.source_report import known_sites
+from newsbot.sites.pauses import go_on, pause
 from newsbot.web.readers import Data
 
 KINDS = ("feed", "sitemap", "section", "article")

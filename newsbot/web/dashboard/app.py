@@ -14,7 +14,7 @@ from aiohttp import web
 from newsbot import backends
 from newsbot.clock import Clock
 from newsbot.errors import ArgumentError, DataError
-from newsbot.explain import explain
+from newsbot.operations.explain import explain
 from newsbot.web.dashboard import operations, pages
 from newsbot.web.dashboard.access import COOKIE, SESSION_SECONDS, Access
 from newsbot.web.dashboard.api import add_api

@@ -11,12 +11,12 @@ from itertools import islice
 from typing import Any, cast
 
 from newsbot.items import Article
+from newsbot.search.index.searching import MAX_WAITING
 from newsbot.storage.base import ArticleFilter, Hit, Story
 from newsbot.storage.indexing import Indexing
 from newsbot.storage.publishing import out_by
-from newsbot.storage.wordindex.searching import MAX_WAITING
+from newsbot.text.differences import changes
 from newsbot.urls import canonicalize
-from newsbot.versions import changes
 from newsbot.web.readers import Data
 
 PER_PAGE = 20

@@ -11,9 +11,9 @@ from typing import Any, cast
 from aiohttp import web
 
 from newsbot.commands.why import document
-from newsbot.explain import Explanation, explain
 from newsbot.items import Article
 from newsbot.monitoring.keeping import kept_report, monitored
+from newsbot.operations.explain import Explanation, explain
 from newsbot.storage.base import ArticleFilter
 from newsbot.storage.results import SearchResults, SearchSummary
 from newsbot.web.dashboard import actions, articles, sites

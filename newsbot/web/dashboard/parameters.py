@@ -9,7 +9,7 @@ from typing import Any
 
 from aiohttp import web
 
-from newsbot.cli import moment
+from newsbot.cli.command import moment
 
 MAX_LENGTH = 2000
 """Characters of a value."""

@@ -13,9 +13,9 @@ from aiohttp import web
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from newsbot.cli.terminal import clean, when
 from newsbot.clock import utc
-from newsbot.figures import percent
-from newsbot.terminal import clean, when
+from newsbot.crawl.statistics import percent
 
 CSP: Final = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; form-action 'self'; "

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from newsbot.alerts.book import current
 from newsbot.clock import utc
-from newsbot.sitehealth import alarms
+from newsbot.sites.health import alarms
 from newsbot.web.readers import Data
 
 

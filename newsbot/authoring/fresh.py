@@ -1,0 +1,200 @@
+"""``scrapy rules new``: a rule made from the live site, by a small crawl into a folder of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from newsbot.authoring.cases import write_case
+from newsbot.authoring.learned import Learned, as_lines, examples_of, judge_learning, quoted
+from newsbot.authoring.proposals import Sample, propose
+from newsbot.authoring.writing import rule_path, write_new
+from newsbot.backends import open_storage, rules_folder
+from newsbot.cli.command import Call
+from newsbot.crawl.statistics import percent
+from newsbot.errors import ArgumentError, DataUnavailable, NotAnArticle
+from newsbot.items import Kind
+from newsbot.rules.examples import MIN_EXAMPLES
+from newsbot.rules.load import DEFAULTS, read_files
+from newsbot.storage.base import ArticleFilter, SourceRecord, Storage
+from newsbot.urls import canonicalize, fingerprint
+
+ARTICLES = 30
+SECONDS = 300
+STDERR = 2
+"""The descriptor that takes the crawl's own output: stdout is for the rule."""
+_MAX_SECTIONS = 10
+_MAX_DELAY = 30.0
+_KEYS = ((Kind.FEED, "feeds"), (Kind.SITEMAP, "sitemaps"), (Kind.SECTION, "sections"))
+
+
+@dataclass(slots=True)
+class Seen:
+    """What a crawl of some articles showed of a site."""
+
+    articles: int = 0
+    language: str | None = None
+    sources: list[SourceRecord] = field(default_factory=list)
+    learned: Learned | None = None
+    delay: float | None = None
+    samples: list[Sample] = field(default_factory=list)
+    metas: list[dict[str, Any]] = field(default_factory=list)
+    fault: str | None = None
+    """The last one, if there was any."""
+
+
+def new(call: Call) -> int:
+    """Crawl a few articles of a site and write its rule and one saved page."""
+    folder = rules_folder(call.settings)
+    path = rule_path(folder, call.options.domain)
+    if path.exists() and not call.options.print_only:
+        raise ArgumentError(f"{path} exists; edit it, or use --print to see what a new one would say")
+    domain = path.stem
+    call.note(
+        f"{domain}: a small crawl beside your data, up to {call.options.articles} articles, {SECONDS} s"
+    )
+    with tempfile.TemporaryDirectory(prefix="newsbot-new-") as place:
+        code = _crawl(Path(place), domain, path.parent / DEFAULTS, call.options.articles)
+        seen = _look(Path(place), domain)
+        if not seen.articles:
+            raise DataUnavailable(
+                f"{domain}: no article was found ({_why_none(seen, code)}); "
+                f"look closer with: scrapy crawl news -a url=https://{domain}/ -L DEBUG"
+            )
+        text = as_rule(domain, seen)
+        case = None
+        if not call.options.print_only:
+            write_new(path, text)
+            case = _save(seen, path, call.options.fixtures or path.parent.parent / "tests" / "sites")
+    if call.json:
+        call.document(
+            {"file": str(path), "rule": text, "case": case and str(case), "articles": seen.articles}
+        )
+        return 0
+    call.text(text)
+    if case is not None:
+        call.note(f"written to {path}; a saved page to test it by: {case}")
+        call.note(f"try it: scrapy rules test {domain}; scrapy crawl news -a sites={domain}")
+    return 0
+
+
+def as_rule(domain: str, seen: Seen) -> str:
+    """Return the rule file, with comments that say where each line came from."""
+    lines = [f"# made from {seen.articles} articles of the live site", f"domain: {domain}"]
+    if seen.language:
+        lines.append(f"language: {quoted(seen.language)}  # of most articles")
+    for kind, key in _KEYS:
+        found = [one for one in seen.sources if one.kind == kind]
+        if kind is Kind.SECTION:
+            found = sorted(found, key=lambda one: -one.new_links)[:_MAX_SECTIONS]
+        if found:
+            lines.append(f"{key}:")
+            lines += [f"  - {quoted(one.url)}" for one in found]
+    if seen.learned is not None and seen.learned.rule.patterns:
+        held_out = seen.learned.patterns
+        lines.append(
+            f"# on links held out: precision {percent(held_out.precision)}, recall {percent(held_out.recall)}"
+        )
+        lines += [*as_lines(seen.learned), "learn: true  # addresses of other forms may be articles too"]
+    else:
+        lines.append("# too few links for patterns: the crawler learns them, scrapy rules learn shows them")
+    if seen.delay is not None:
+        lines.append(f"delay: {seen.delay:g}  # as robots.txt asks")
+    proposed = propose(seen.samples)
+    if proposed:
+        lines += [
+            f"# These hold on {len(seen.samples)} pages. The generic method reads them without;",
+            "# take the marks off if a field comes out wrong.",
+            "# extract:",
+            *(f"#   {name}: {quoted(selector)}" for name, selector in proposed.items()),
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def _why_none(seen: Seen, code: int) -> str:
+    if code:
+        return f"the crawl ended with exit code {code}"
+    return f"last fault: {seen.fault}" if seen.fault else "no page of it looked like one"
+
+
+def _crawl(place: Path, domain: str, defaults: Path, articles: int) -> int:
+    rules = place / "rules"
+    rules.mkdir()
+    (rules / f"{domain}.yaml").write_text(f"domain: {domain}\n", encoding="utf-8")
+    if defaults.is_file():
+        shutil.copy(defaults, rules / DEFAULTS)
+    environment = {**os.environ, "NEWSBOT_DATA": str(place / "data"), "NEWSBOT_RULES": str(rules)}
+    for name in ("REDIS_URL", "MONGO_URI"):
+        environment.pop(name, None)  # what is tried out stays here
+    command = [
+        *(sys.executable, "-m", "scrapy", "crawl", "news", "-a", f"sites={domain}"),
+        *("-a", f"max_articles={articles}", "-s", f"NEWSBOT_SAMPLES={place / 'samples'}"),
+        *("-s", f"CLOSESPIDER_TIMEOUT={SECONDS}", "-s", "NEWSBOT_TRIAL=1"),
+    ]
+    return subprocess.run(command, env=environment, check=False, stdout=STDERR).returncode  # noqa: S603  # our own
+
+
+def _look(place: Path, domain: str) -> Seen:
+    seen = Seen()
+    if not (place / "data" / "newsbot.db").exists():
+        return seen
+    with closing(open_storage({"NEWSBOT_DATA": str(place / "data")})) as storage:
+        languages = Counter(
+            article.language
+            for article in storage.iter_articles(ArticleFilter(source=domain))
+            if article.language
+        )
+        seen.articles = storage.count_articles(ArticleFilter(source=domain))
+        seen.language = languages.most_common(1)[0][0] if languages else None
+        seen.sources = _useful(storage, domain)
+        labelled = examples_of(storage, domain)
+        site = storage.sites().get(domain)
+        seen.fault = None if site is None else site.last_error
+    articles = sum(label for _, label in labelled)
+    if min(articles, len(labelled) - articles) >= MIN_EXAMPLES:
+        seen.learned = judge_learning(labelled)
+    for page, meta in _samples(place / "samples"):
+        seen.samples.append((page, meta["item"]))
+        seen.metas.append(meta)
+    told = place / "samples" / "crawl.json"
+    delays = json.loads(told.read_text())["crawl_delays"] if told.exists() else {}
+    seen.delay = min(max(delays.values()), _MAX_DELAY) if delays else None
+    return seen
+
+
+def _useful(storage: Storage, domain: str) -> list[SourceRecord]:
+    """Return feeds and sitemaps that hold links, and sections that led to new ones."""
+    found = [one for one in storage.sources(domain) if one.polls and not one.failures]
+    names = {one.url: fingerprint(canonicalize(one.url)) for one in found}
+    pages = storage.pages(list(names.values()))
+    links = {url: pages[name].links_count or 0 for url, name in names.items() if name in pages}
+    return [one for one in found if one.new_links or (one.kind != Kind.SECTION and links.get(one.url))]
+
+
+def _samples(folder: Path) -> Iterator[tuple[bytes, dict[str, Any]]]:
+    for page in sorted(folder.glob("*.html")):
+        yield page.read_bytes(), json.loads(page.with_suffix(".json").read_text())
+
+
+def _save(seen: Seen, path: Path, folder: Path) -> Path | None:
+    """Save the first page that the new rule reads; None if there is none."""
+    defaults = path.parent / DEFAULTS
+    (rule,) = read_files([path], defaults if defaults.is_file() else None).rules
+    for (page, _), meta in zip(seen.samples, seen.metas, strict=True):
+        try:
+            return write_case(folder / path.stem / "first", page, meta, rule)
+        except NotAnArticle:
+            continue
+        except OSError as error:
+            raise ArgumentError(f"{folder}: cannot be written ({error.strerror})") from error
+    return None

@@ -1,0 +1,125 @@
+"""``scrapy rules learn``: the addresses of a site as a rule, judged on links that it was not learned from."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from newsbot.items import Kind, PageRecord, Where
+from newsbot.ranking.url_learning import kept
+from newsbot.rules.induce import path_of
+from newsbot.rules.learn import LearnedRule, learn
+from newsbot.storage.base import Storage
+from newsbot.storage.notes import Notes
+from newsbot.urls import canonicalize
+
+MAX_PAGES = 5000
+"""Page records that are looked at."""
+FOLDS = 5
+_DECLARED = (Where.FEED.value, Where.NEWS_SITEMAP.value)
+
+Labelled = list[tuple[str, bool]]
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """Precision and recall on links held out; None where nothing was chosen, or nothing was there."""
+
+    precision: float | None
+    recall: float | None
+
+    def plain(self) -> dict[str, float | None]:
+        """Return it for ``--json``."""
+        return {"precision": self.precision, "recall": self.recall}
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """What was learned of a site, and how well it holds."""
+
+    rule: LearnedRule
+    whole: Score
+    """Of what the crawler does: trees over the prior."""
+    patterns: Score
+    """Of the patterns alone, as they stand in a rule file."""
+
+    def plain(self) -> dict[str, Any]:
+        """Return it for ``--json``."""
+        return {
+            "articles": self.rule.articles,
+            "others": self.rule.others,
+            "held_out": self.whole.plain(),
+            "held_out_patterns": self.patterns.plain(),
+            "patterns": [
+                {"text": one.text, "articles": one.articles, "others": one.others, "examples": one.examples}
+                for one in self.rule.patterns
+            ],
+        }
+
+
+def examples_of(storage: Storage, domain: str) -> Labelled:
+    """Return what is known of a site's addresses: from earlier crawls' links and from fetched pages."""
+    examples, _ = kept(cast("Notes", storage), domain)
+    labels = dict(examples.labelled())
+    for number, page in enumerate(storage.iter_pages(source=domain, kind=Kind.ARTICLE)):
+        if number >= MAX_PAGES:
+            break
+        label = _label(page)
+        if label is not None:
+            labels[canonicalize(page.url)] = label
+    return list(labels.items())
+
+
+def _label(page: PageRecord) -> bool | None:
+    events = {event.get("event"): event for event in page.history}
+    if "not_an_article" in events:
+        return False
+    if "stored" in events or "unchanged" in events:
+        return True
+    return True if events.get("discovered", {}).get("where") in _DECLARED else None
+
+
+def judge_learning(labelled: Labelled) -> Learned:
+    """Learn from all, and tell how well that holds: each fifth is judged by what the others taught."""
+    shuffled = sorted(labelled)
+    random.Random(0).shuffle(shuffled)  # noqa: S311  (the same folds every time)
+    verdicts: list[tuple[bool, bool, bool]] = []
+    for fold in range(FOLDS):
+        rule = learn(one for place, one in enumerate(shuffled) if place % FOLDS != fold)
+        verdicts += _verdicts(rule, shuffled[fold::FOLDS])
+    return Learned(
+        rule=learn(labelled),
+        whole=_score([(label, whole) for label, whole, _ in verdicts]),
+        patterns=_score([(label, matched) for label, _, matched in verdicts]),
+    )
+
+
+def _verdicts(rule: LearnedRule, links: Labelled) -> Iterator[tuple[bool, bool, bool]]:
+    patterns = [re.compile(one.text, re.ASCII) for one in rule.patterns]
+    for url, label in links:
+        path = path_of(url)
+        yield label, rule.is_article(url), any(pattern.search(path) for pattern in patterns)
+
+
+def _score(verdicts: Sequence[tuple[bool, bool]]) -> Score:
+    right = sum(label and taken for label, taken in verdicts)
+    taken = sum(taken for _, taken in verdicts)
+    wanted = sum(label for label, _ in verdicts)
+    return Score(right / taken if taken else None, right / wanted if wanted else None)
+
+
+def as_lines(learned: Learned) -> list[str]:
+    """Return the ``article`` key of a rule file, each pattern with what speaks for it."""
+    lines = ["article:"]
+    for one in learned.rule.patterns:
+        lines.append(f"  # {one.articles} known articles, {one.others} other pages; {one.examples[0][:80]}")
+        lines.append(f"  - {quoted(one.text)}")
+    return lines
+
+
+def quoted(text: str) -> str:
+    """Return text as a YAML scalar in single quotes, in which a backslash stays one."""
+    return "'" + text.replace("'", "''") + "'"

@@ -1,0 +1,102 @@
+"""Selectors for a site, proposed from some of its pages: what is in the same place on each of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from lxml import etree
+from lxml.cssselect import CSSSelector
+from lxml.html import HtmlElement
+
+from newsbot.errors import NotAnArticle
+from newsbot.extraction.page.parse import parse_html
+
+Sample = tuple[bytes, dict[str, Any]]
+"""A page and the item that was read from it."""
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z_-]{2,40}")
+_FIRST = 50
+_ENOUGH = 0.8
+"""The share of an article's paragraphs that its element must hold."""
+_MAX_ELEMENTS = 3000
+
+
+def propose(samples: Sequence[Sample]) -> dict[str, str]:
+    """Return a CSS selector for title and text, where one holds on all pages; one page proves nothing."""
+    trees = []
+    for page, item in samples:
+        try:
+            trees.append((parse_html(page, None), item))
+        except NotAnArticle:
+            continue
+    if len(trees) < 2:
+        return {}
+    found = {}
+    for field, names in (("title", _of_title), ("text", _of_text)):
+        for selector in names(*trees[0]):
+            if all(_holds(field, selector, tree, item) for tree, item in trees):
+                found[field] = selector
+                break
+    return found
+
+
+def _of_title(tree: HtmlElement, item: dict[str, Any]) -> Iterator[str]:
+    for element in tree.iter("h1", "h2"):
+        if _plain(element) == _squeeze(item["title"]):
+            yield from _names(element)
+
+
+def _of_text(tree: HtmlElement, item: dict[str, Any]) -> Iterator[str]:
+    holders = [element for element in _elements(tree) if _covers(element, item)]
+    for element in reversed(holders):  # the innermost first
+        yield from _names(element)
+
+
+def _holds(field: str, selector: str, tree: HtmlElement, item: dict[str, Any]) -> bool:
+    try:
+        found = CSSSelector(selector, translator="html")(tree)
+    except etree.XPathError:
+        return False
+    if not isinstance(found, list) or len(found) != 1 or not isinstance(found[0], HtmlElement):
+        return False
+    return _plain(found[0]) == _squeeze(item["title"]) if field == "title" else _covers(found[0], item)
+
+
+def _covers(element: HtmlElement, item: dict[str, Any]) -> bool:
+    text = _plain(element)
+    starts = [_squeeze(part)[:_FIRST] for part in item["text"].splitlines() if part.strip()]
+    held = sum(start in text for start in starts)
+    return (
+        bool(starts) and held >= _ENOUGH * len(starts) and len(text) < 2 * len(_squeeze(item["text"])) + 200
+    )
+
+
+def _elements(tree: HtmlElement) -> list[HtmlElement]:
+    found = []
+    for element in tree.iter("article", "div", "section", "main", "td"):
+        found.append(element)
+        if len(found) >= _MAX_ELEMENTS:
+            break
+    return found
+
+
+def _names(element: HtmlElement) -> Iterator[str]:
+    tag = str(element.tag)
+    for name in (element.get("class") or "").split()[:6]:
+        if _NAME.fullmatch(name):
+            yield f"{tag}.{name}"
+    if (name := element.get("id")) and _NAME.fullmatch(name):
+        yield f"{tag}#{name}"
+    if (name := element.get("itemprop")) and _NAME.fullmatch(name):
+        yield f'{tag}[itemprop="{name}"]'
+    yield tag
+
+
+def _plain(element: HtmlElement) -> str:
+    return _squeeze(" ".join(element.itertext("*")))
+
+
+def _squeeze(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,287 @@
+"""The base of all ``scrapy`` commands of newsbot.
+
+A command is a module of :mod:`newsbot.commands` with a class that names its actions as data::
+
+    class Command(NewsbotCommand):
+        summary = "Find and read the stored articles"
+        actions = (
+            Action("search", "Find texts", search, (Argument("query"), Argument("--limit", type=positive))),
+        )
+
+A command without subcommands has one action whose name is empty. An action is called with a
+:class:`Call` and returns its exit code (None is 0). Exit codes: 0 done, 1 a fault that somebody can
+put right (:class:`newsbot.errors.UserError`), 2 wrong usage. Both are told on stderr, one line a
+problem, without a traceback. With ``--json`` stdout carries JSON only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from difflib import get_close_matches
+from typing import Any, ClassVar, NoReturn, cast
+
+from scrapy.commands import ScrapyCommand
+from scrapy.settings import SETTINGS_PRIORITIES, Settings
+from scrapy.utils.log import configure_logging
+
+from newsbot.cli.log_lines import shape_logs
+from newsbot.cli.terminal import Column, clean, make_console, print_table
+from newsbot.clock import parse_duration
+from newsbot.config.names import strange
+from newsbot.errors import ArgumentError, UserError
+
+FAULT = 1
+USAGE = 2
+INTERRUPTED = 130
+
+
+class Argument:
+    """One argument of an action: what ``argparse`` takes in ``add_argument``."""
+
+    def __init__(self, *flags: str, **keywords: Any) -> None:
+        self.flags = flags
+        self.keywords = keywords
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One thing that a command does. ``name`` may be two words (``import ftr``), or empty."""
+
+    name: str
+    help: str
+    run: Callable[[Call], int | None]
+    arguments: tuple[Argument, ...] = ()
+
+
+class Call:
+    """What an action is called with: its options, the settings, and the ways to answer."""
+
+    def __init__(self, options: argparse.Namespace, settings: Settings, *, as_json: bool) -> None:
+        self.options = options
+        self.settings = settings
+        self.json = as_json
+        """True when a program reads: answer with :meth:`document` or :meth:`record`."""
+        self.console = make_console(sys.stdout)
+
+    def table(self, columns: Sequence[Column], rows: Iterable[Sequence[object]]) -> None:
+        """Print a table on stdout."""
+        print_table(self.console, columns, rows)
+
+    def text(self, text: str = "") -> None:
+        """Print text on stdout: wrapped on a terminal, as it is elsewhere."""
+        if self.console.is_terminal:
+            self.console.print(clean(text), overflow="fold")
+        else:
+            sys.stdout.write(clean(text) + "\n")
+
+    def document(self, value: Any) -> None:
+        """Print the one JSON document of the answer."""
+        sys.stdout.write(_to_json(value, indent=2) + "\n")
+
+    def record(self, value: Any) -> None:
+        """Print one line of an answer in JSON lines."""
+        sys.stdout.write(_to_json(value) + "\n")
+
+    def note(self, text: str) -> None:
+        """Print a line about the work itself on stderr: counts, hints."""
+        sys.stderr.write(clean(text) + "\n")
+
+
+class NewsbotCommand(ScrapyCommand):
+    """See the module's text."""
+
+    requires_project = True
+    requires_crawler_process = False
+    default_settings: ClassVar[dict[str, Any]] = {"LOG_LEVEL": "WARNING"}
+    summary: ClassVar[str]
+    """What the command does, in one line."""
+    actions: ClassVar[tuple[Action, ...]]
+
+    @property
+    def name(self) -> str:
+        """The word after ``scrapy``: the module's name, as Scrapy takes it."""
+        return type(self).__module__.rsplit(".", 1)[-1]
+
+    def short_desc(self) -> str:
+        """What the command does, in one line."""
+        return self.summary
+
+    def syntax(self) -> str:
+        """The subcommands or arguments, for Scrapy's help."""
+        names = [action.name for action in self.actions]
+        return "|".join(names) + " [options]" if any(names) else "[options]"
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        """Add what all actions understand; the rest is parsed by the chosen action in :meth:`run`."""
+        super().add_options(parser)
+        parser.allow_abbrev = False
+        parser.error = self._fail  # type: ignore[method-assign]  # one line instead of Scrapy's usage text
+        parser.add_argument("--json", action="store_true", dest="as_json", help="answer in JSON")
+        parser.add_argument("-h", "--help", action="store_true", dest="wants_help", help="show this help")
+
+    def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
+        """Take Scrapy's own options; the command's default settings win over the project's."""
+        settings = cast("Settings", self.settings)  # set by Scrapy before it calls us
+        # Scrapy lets settings.py override default_settings; a crawl's log level is not ours here.
+        settings.setdict(self.default_settings, priority=SETTINGS_PRIORITIES["project"] + 1)
+        super().process_options(args, opts)
+
+    def run(self, args: list[str], opts: argparse.Namespace) -> None:
+        """Run the chosen action and turn its outcome into output and an exit code."""
+        settings = cast("Settings", self.settings)  # set by Scrapy before it calls us
+        if not self.requires_crawler_process:  # else Scrapy has set logging up
+            configure_logging(settings)
+            shape_logs(settings)
+        _make_stdout_safe()
+        for line in strange(settings, os.environ):
+            _complain(line, FAULT)
+        try:
+            self.exitcode = self._run(args, opts, settings) or 0
+            sys.stdout.flush()
+        except ArgumentError as error:
+            text = "\n".join(f"scrapy {self.name}: {line}" for line in str(error).splitlines())
+            self.exitcode = _complain(text, USAGE)
+        except UserError as error:
+            self.exitcode = _complain(str(error), FAULT)
+        except KeyboardInterrupt:
+            self.exitcode = _complain("interrupted", INTERRUPTED)
+        except BrokenPipeError:  # the reader has had enough (| head): that is no fault
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+    def _fail(self, message: str) -> NoReturn:
+        sys.exit(_complain(f"scrapy {self.name}: {message.removeprefix('argument ')}", USAGE))
+
+    def _run(self, args: list[str], opts: argparse.Namespace, settings: Settings) -> int | None:
+        if opts.wants_help:
+            self._print_help(args)
+            return 0
+        action, rest = choose(self.actions, args)
+        options = make_parser(self.name, action).parse(rest)
+        return action.run(Call(options, settings, as_json=opts.as_json))
+
+    def _print_help(self, args: list[str]) -> None:
+        try:
+            chosen = [choose(self.actions, args)[0]]
+        except ArgumentError:
+            chosen = list(self.actions)
+        if len(chosen) > 1:
+            sys.stdout.write(f"{self.summary}\n\n")
+        for action in chosen:
+            sys.stdout.write(make_parser(self.name, action).format_help() + "\n")
+        sys.stdout.write("all take --json, -s NAME=VALUE, -L LEVEL, --logfile FILE, --nolog\n")
+
+
+class ActionParser(argparse.ArgumentParser):
+    """Parses the words of one action; a fault is an :class:`ArgumentError` that says what is allowed."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise the fault that argparse found, with the usage, in one line."""
+        usage = " ".join(self.format_usage().removeprefix("usage: ").split())
+        raise ArgumentError(f"{message.removeprefix('argument ')}; usage: {usage}")
+
+    def parse(self, words: Sequence[str]) -> argparse.Namespace:
+        """Return the options of the action. Raises :class:`ArgumentError`."""
+        options, rest = self.parse_known_args(words)
+        if rest:
+            known = [flag for action in self._actions for flag in action.option_strings]
+            if rest[0].startswith("-") and rest[0] != "-":
+                flag = rest[0].partition("=")[0]
+                self.error(f"unknown option {flag}{did_you_mean(flag, known)}")
+            self.error(f"{rest[0]!r} is one argument too many (quote words that belong together)")
+        return options
+
+
+def make_parser(command: str, action: Action) -> ActionParser:
+    """Return the parser of one action of ``scrapy <command>``."""
+    parser = ActionParser(
+        prog=f"scrapy {command} {action.name}".rstrip(),
+        description=action.help,
+        add_help=False,
+        allow_abbrev=False,
+    )
+    for argument in action.arguments:
+        parser.add_argument(*argument.flags, **argument.keywords)
+    return parser
+
+
+def choose(actions: Sequence[Action], words: Sequence[str]) -> tuple[Action, list[str]]:
+    """Return the action that the first words name, and the words after it.
+
+    Raises :class:`ArgumentError` that lists what there is.
+    """
+    by_name = {action.name: action for action in actions}
+    for count in (2, 1, 0):  # the longest name wins
+        action = by_name.get(" ".join(words[:count])) if len(words) >= count else None
+        if action is not None:
+            return action, list(words[count:])
+    allowed = ", ".join(by_name)
+    if not words or words[0].startswith("-"):
+        raise ArgumentError(f"say first what to do: {allowed}")
+    raise ArgumentError(
+        f"unknown subcommand {words[0]!r}{did_you_mean(words[0], by_name)}; allowed: {allowed}"
+    )
+
+
+def did_you_mean(word: str, allowed: Iterable[str]) -> str:
+    """Return `` (did you mean 'x'?)`` for the nearest allowed word, or nothing."""
+    near = get_close_matches(word, list(allowed), n=1)
+    return f" (did you mean {near[0]!r}?)" if near else ""
+
+
+def positive(text: str) -> int:
+    """Read a whole number above zero (an argument's ``type``)."""
+    if not text.isascii() or not text.isdigit() or not 0 < int(text) < 2**53:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number above 0")
+    return int(text)
+
+
+def one_of(*allowed: str) -> Callable[[str], str]:
+    """Return a ``type`` that takes one of the words, and knows what a wrong one meant."""
+
+    def check(text: str) -> str:
+        if text not in allowed:
+            hint = did_you_mean(text, allowed)
+            raise argparse.ArgumentTypeError(f"{text!r} is not allowed{hint}; allowed: {', '.join(allowed)}")
+        return text
+
+    return check
+
+
+def moment(text: str) -> datetime:
+    """Read a moment (an argument's ``type``): ``2024-05-31``, ``2024-05-31T08:00+03:00`` or ``7d`` (ago).
+
+    Without a zone it is UTC.
+    """
+    try:
+        if text[-1:] in "smhdw":
+            return datetime.now(UTC) - timedelta(seconds=parse_duration(text))
+        value = datetime.fromisoformat(text)
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+    except (ValueError, OverflowError) as error:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no date; write for example 2024-05-31, 2024-05-31T08:00+03:00, or 7d for 7 days ago"
+        ) from error
+
+
+def _complain(text: str, code: int) -> int:
+    sys.stderr.write(clean(text) + "\n")
+    return code
+
+
+def _to_json(value: Any, indent: int | None = None) -> str:
+    unicode = (sys.stdout.encoding or "ascii").lower().replace("-", "") == "utf8"
+    return json.dumps(value, ensure_ascii=not unicode, indent=indent)
+
+
+def _make_stdout_safe() -> None:
+    """Let no character of an article break the output of a terminal that lacks it."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")

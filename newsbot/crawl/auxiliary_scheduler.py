@@ -1,0 +1,201 @@
+"""The scheduler of spiders that look at pages beside the news crawl: they search, or check, and plan nothing.
+
+They have no leases and change no due time: what waits is in this process alone, each URL once. But they
+share the clock of each host with all workers (:meth:`newsbot.frontier.base.Frontier.take_turn`): one request
+a host at a time, and after each one a turn is left to the news crawl, so that neither holds up the other.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter, deque
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from scrapy import Request
+from scrapy.core.scheduler import BaseScheduler
+from scrapy.crawler import Crawler
+from scrapy.exceptions import CloseSpider
+from scrapy.spiders import Spider
+from scrapy.utils.asyncio import call_later
+
+from newsbot.crawl.context import CrawlState
+from newsbot.crawl.scheduler import is_about_us
+from newsbot.crawl.visit import ASIDE_KEY
+from newsbot.errors import DataError
+from newsbot.urls import canonicalize, fingerprint, host_key
+
+logger = logging.getLogger(__name__)
+
+MAX_WAITING = 200_000
+"""Requests that wait at once; more are left out, and counted."""
+LOOK_AGAIN = 1.0
+
+SETTINGS: dict[str, Any] = {
+    "SCHEDULER": "newsbot.crawl.auxiliary_scheduler.SideScheduler",
+    "ITEM_PIPELINES": {},
+    "NEWSBOT_PROGRESS": False,
+    "CONCURRENT_REQUESTS": 16,
+}
+"""What such a spider sets for itself."""
+
+
+@dataclass(slots=True)
+class _Host:
+    site: str
+    waiting: deque[Request] = field(default_factory=deque)
+    turn: float | None = None
+    """When the turn comes that was taken; None: none was."""
+    not_before: float = 0.0
+    """When the next turn may be taken: the news crawl is left one."""
+
+
+class SideSpider(Spider):
+    """A spider that knows its scheduler, and is told of the end while the data are still open."""
+
+    side: SideScheduler
+    """Set when the crawl opens."""
+
+    def going(self, request: Request) -> Request:
+        """Return the request that goes out in place of one whose turn has come: of the same host."""
+        return request
+
+    def finish(self, reason: str) -> None:
+        """Do what is left to do; faults of the data are the spider's to handle."""
+
+
+class SideScheduler(BaseScheduler):
+    """See the module's text. A spider's ``max_pages`` bounds what is asked for."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.crawler = crawler
+        self.patience = crawler.settings.getfloat("NEWSBOT_PATIENCE")
+        self._hosts: dict[str, _Host] = {}
+        self._seen: set[bytes] = set()
+        self._waiting = 0
+        self._wake: Any = None
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> SideScheduler:
+        """Make the scheduler as Scrapy does."""
+        return cls(crawler)
+
+    def open(self, spider: Spider) -> None:
+        """Open the data. Raises ``CloseSpider`` when they cannot be opened."""
+        slot: Any = getattr(self.crawler.engine, "_slot", None)
+        if not all(hasattr(slot, name) for name in ("inprogress", "nextcall", "closing")):
+            raise RuntimeError("this Scrapy is another than requirements.txt names: its engine slot differs")
+        self._slot = slot
+        self._max_pages: int | None = getattr(spider, "max_pages", None)
+        self._spider = spider
+        if isinstance(spider, SideSpider):
+            spider.side = self
+        self.state = CrawlState.of(self.crawler)
+        try:
+            self.state.open()
+        except DataError as error:
+            logger.error("data unavailable fault=%s", error)
+            logging.getLogger("scrapy.core.engine").addFilter(is_about_us)
+            raise CloseSpider("data_unavailable") from error
+        self.state.outage.ending = lambda: slot.closing is not None
+
+    def close(self, reason: str) -> None:
+        """Close the data."""
+        if self._wake is not None:
+            self._wake.cancel()
+        if hasattr(self.state, "index"):
+            if isinstance(self._spider, SideSpider):
+                self._spider.finish(reason)
+            self.state.outage.close()
+            self.state.close()
+
+    def has_pending_requests(self) -> bool:
+        """Return True while something waits for its turn."""
+        return self._waiting > 0
+
+    def waiting(self) -> Counter[str]:
+        """Return how many requests wait for the hosts of each site (a rule's domain)."""
+        waiting: Counter[str] = Counter()
+        for host in self._hosts.values():
+            waiting[host.site] += len(host.waiting)
+        return waiting
+
+    def enqueue_request(self, request: Request) -> bool:
+        """Let a request wait for its host's turn; False if it is known, or not of this crawl."""
+        url = request.url
+        rule = self.state.rule_for(url)
+        key = fingerprint(canonicalize(url, rule.drop_query))
+        hops = request.meta.get("redirect_urls") or ()
+        again = request.meta.get(ASIDE_KEY, 0) > 0 or key in {
+            fingerprint(canonicalize(hop, rule.drop_query)) for hop in hops[-1:]
+        }
+        if not self.state.in_scope(rule.domain) or (key in self._seen and not again):
+            return False
+        if self.state.is_removed(key, host_key(url)):
+            return False
+        full = self._max_pages is not None and len(self._seen) >= self._max_pages
+        if not again and (full or self._waiting >= MAX_WAITING):
+            self.state.count("beside/left_out")
+            return False
+        self._seen.add(key)
+        name = host_key(url)
+        host = self._hosts.get(name)
+        if host is None:
+            host = self._hosts[name] = _Host(rule.domain)
+            with suppress(DataError):  # robots.txt will tell it again
+                self.state.frontier.set_politeness(
+                    name, delay=rule.delay, concurrency=rule.concurrency, at_least=True
+                )
+        request.meta.setdefault(ASIDE_KEY, 0)
+        host.waiting.append(request)
+        self._waiting += 1
+        return True
+
+    def next_request(self) -> Request | None:
+        """Return the next request whose host's turn has come, or None: Scrapy is woken when there is one."""
+        now = self.state.clock()
+        busy = {host_key(request.url) for request in self._slot.inprogress}
+        wait = LOOK_AGAIN
+        for name in list(self._hosts):
+            host = self._hosts[name]
+            if not host.waiting or name in busy:
+                continue
+            at = self._turn(name, host, now)
+            if at <= now and host.waiting:
+                host.turn = None
+                host.not_before = now + 2 * self.state.delay_of(name)
+                self._hosts[name] = self._hosts.pop(name)  # the others go first next time
+                self._waiting -= 1
+                request = host.waiting.popleft()
+                return self._spider.going(request) if isinstance(self._spider, SideSpider) else request
+            wait = min(wait, at - now)
+        self._wake_in(max(wait, 0.002))
+        return None
+
+    def _turn(self, name: str, host: _Host, now: float) -> float:
+        """Return when the host may be asked; takes its turn if one may be taken now."""
+        if host.turn is not None:
+            return host.turn
+        if host.not_before > now:
+            return host.not_before
+        try:
+            rest = self.state.frontier.take_turn(name)
+        except DataError:  # the outage has told it
+            return now + max(self.state.outage.wait, 0.1)
+        if rest > self.patience:
+            logger.warning("left out pages=%d host=%s rests_seconds=%.0f", len(host.waiting), name, rest)
+            self.state.count("beside/left_out", len(host.waiting))
+            self._waiting -= len(host.waiting)
+            host.waiting.clear()
+            return now + LOOK_AGAIN
+        host.turn = now + rest
+        return host.turn
+
+    def _wake_in(self, seconds: float) -> None:
+        if self._wake is None:
+            self._wake = call_later(seconds, self._woken)
+
+    def _woken(self) -> None:
+        self._wake = None
+        self._slot.nextcall.schedule()

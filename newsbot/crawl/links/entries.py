@@ -1,0 +1,129 @@
+"""From a judged link to a frontier entry and a page record."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from newsbot.clock import iso
+from newsbot.frontier.base import Entry
+from newsbot.items import Kind, Link, PageRecord, Where
+from newsbot.ranking.judging import PATIENT_PRIORITY, SOURCE_PRIORITY, Judgement
+from newsbot.rules.schema import Rule
+from newsbot.urls import canonicalize, fingerprint, host_key
+
+MAX_TITLE = 300
+AGAIN_PRIORITY = 30.0
+"""Of pages that were fetched before: behind articles that nobody has read yet."""
+
+_TOLD = ("published_at", "ruled")
+"""What the page's history keeps of its entry's data, for when the entry is made anew."""
+
+_USER = re.compile(r"\s*([a-z]+:[/\\]*)[^/\\?#]*@(.*)", re.IGNORECASE | re.DOTALL)
+"""WHATWG: the host begins after the last ``@`` before the path; a backslash is a slash."""
+
+
+def entry_for(
+    link: Link,
+    rule: Rule,
+    judgement: Judgement,
+    *,
+    depth: int,
+    referrer: str | None,
+    now: float,
+    force: bool = False,
+) -> Entry:
+    """Return the entry that queues ``link``; ``now`` in POSIX seconds.
+
+    Raises ``ValueError`` if the URL cannot be fetched.
+    """
+    data: dict[str, Any] = {
+        "source": rule.domain,
+        "referrer": referrer,
+        "where": link.where.value,
+        "discovered_at": round(now, 3),
+        "why": judgement.reason,
+    }
+    if link.text:
+        data["title"] = link.text[:MAX_TITLE]
+    if link.published_at:
+        data["published_at"] = iso(link.published_at)
+    if force:
+        data["force"] = True
+    return Entry(
+        url=without_user(link.url),
+        fingerprint=fingerprint(canonicalize(link.url, rule.drop_query)),
+        host=host_key(link.url),
+        kind=judgement.kind,
+        priority=judgement.priority,
+        depth=depth,
+        data=data,
+    )
+
+
+def without_user(url: str) -> str:
+    """Return ``url`` without ``user:password@``: it is never sent, and must not get into data and logs.
+
+    Everything else stays as the site wrote it.
+    """
+    if "@" not in url:
+        return url
+    parts = _USER.match(url)
+    return url if parts is None else parts[1] + parts[2]
+
+
+def entry_again(page: PageRecord) -> Entry:
+    """Return the entry that queues a page as the storage knows it, at its due time."""
+    found = next((event for event in page.history if event.get("event") == "discovered"), {})
+    data: dict[str, Any] = {
+        "source": page.source,
+        "referrer": page.referrers[0] if page.referrers else None,
+        "where": found.get("where", Where.BODY.value),
+        "discovered_at": round(page.first_seen, 3),
+        "why": found.get("why", "due again"),
+        "again": True,
+    }
+    data |= {name: found[name] for name in _TOLD if found.get(name)}
+    return Entry(
+        url=page.url,
+        fingerprint=page.fingerprint,
+        host=page.host,
+        kind=page.kind,
+        priority=_priority_again(page, data["where"]),
+        due=page.next_due or 0.0,
+        depth=page.depth,
+        data=data,
+    )
+
+
+def _priority_again(page: PageRecord, where: str) -> float:
+    if page.kind is Kind.SITEMAP and where == Where.SITEMAP and not page.changes:
+        return PATIENT_PRIORITY
+    return SOURCE_PRIORITY.get(page.kind, AGAIN_PRIORITY)
+
+
+def page_for(entry: Entry, now: float) -> PageRecord:
+    """Return the pending page record that goes with ``entry``."""
+    referrer = entry.data.get("referrer")
+    told: dict[str, Any] = {name: entry.data[name] for name in _TOLD if name in entry.data}
+    return PageRecord(
+        url=entry.url,
+        fingerprint=entry.fingerprint,
+        host=entry.host,
+        source=entry.data["source"],
+        kind=entry.kind,
+        referrers=[referrer] if referrer else [],
+        referrer_count=1 if referrer else 0,
+        depth=entry.depth,
+        first_seen=now,
+        history=[
+            {
+                "at": round(now, 3),
+                "event": "discovered",
+                "where": entry.data["where"],
+                "referrer": referrer,
+                "why": entry.data["why"],
+                **told,
+            }
+        ],
+    )

@@ -1,0 +1,133 @@
+"""A frontier that keeps only what is due soon gets the rest from the storage, in time.
+
+The order of writes holds it together: a page's record is written with its next due time before its lease
+is acknowledged, and what is due later than the frontier keeps was not due when the storage was last asked.
+So each page is in the frontier, or in what the storage is asked for next.
+
+A frontier that never asked (it is new, or its server lost its data) gets all: what is pending, what is
+due, and which URLs are known.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+from newsbot.clock import Clock
+from newsbot.crawl.links.entries import entry_again
+from newsbot.frontier.base import Entry, LeanFrontier
+from newsbot.items import PageRecord
+from newsbot.storage.base import Storage
+
+logger = logging.getLogger(__name__)
+
+SLICE = 500
+"""Pages that one step queues, so that a step takes a few milliseconds."""
+RIGHT_SECONDS = 60.0
+"""How long a worker that stopped in the middle keeps others waiting."""
+ASK_AGAIN = 1.0
+"""Seconds after which a worker looks whether the one that has the right is done, or gone."""
+PENDING = ("pending", "leased")
+WRONG_CLOCK = 5.0
+"""Seconds by which a worker's clock may differ from the frontier's until it is told."""
+
+
+class Refill:
+    """One worker's part of it; :meth:`step` is called several times a second, and mostly does nothing."""
+
+    def __init__(self, frontier: LeanFrontier, storage: Storage, owner: str, clock: Clock) -> None:
+        self._frontier = frontier
+        self._storage = storage
+        self._owner = owner
+        self._clock = clock
+        self._pages: Iterator[PageRecord] | None = None
+        """What is left of the pages asked for; None: nothing has been asked for."""
+        self._anew = False
+        self._until = 0.0
+        """As far as the pages asked for go."""
+        self._done_until: float | None = None
+        self._next = 0.0
+        self._queued = 0
+        self._clock_told = False
+
+    def covers(self, moment: float) -> bool:
+        """Return True if all that is due until ``moment`` has been queued."""
+        return self._done_until is not None and self._done_until >= moment
+
+    def step(self) -> None:
+        """Queue some of what is due, if it is this worker's turn. Raises :class:`DataError` kinds."""
+        if self._pages is None and self._clock() < self._next:
+            return
+        try:
+            self._step()
+        except BaseException:
+            self._pages = None  # a stream that broke off ends: ask again
+            raise
+
+    def _step(self) -> None:
+        asked = self._clock()
+        turn = self._frontier.refill(self._owner, ttl=RIGHT_SECONDS)
+        self._check_clock(asked, turn.now)
+        self._done_until = turn.until
+        if self._pages is not None and self.covers(self._until):
+            self._pages = None  # it took so long that another worker did it
+        if not turn.yours:
+            self._pages = None
+            self._next = self._clock() + ASK_AGAIN
+            return
+        if self._pages is None:
+            self._ask(turn.now, turn.until)
+        assert self._pages is not None
+        some = list(islice(self._pages, SLICE))
+        self._queue(some)
+        if len(some) < SLICE:
+            self._finish()
+
+    def _check_clock(self, asked: float, now: float) -> None:
+        """Say once that this worker's clock is wrong: what is due now, it takes from its own."""
+        if self._clock_told or asked - WRONG_CLOCK <= now <= self._clock() + WRONG_CLOCK:
+            return
+        self._clock_told = True
+        logger.warning(
+            "clock wrong seconds=%+.0f; beside that of the queue's server: this worker fetches too early or"
+            " too late, set the clock (NTP)",
+            asked - now,
+        )
+
+    def _ask(self, now: float, so_far: float | None) -> None:
+        self._until = now + self._frontier.keep_within
+        self._anew = so_far is None
+        self._queued = 0
+        if so_far is None:
+            self._pages = self._storage.iter_pages()
+        else:
+            self._pages = self._storage.due_pages(after=so_far, until=self._until)
+
+    def _finish(self) -> None:
+        self._pages = None
+        self._done_until = self._frontier.refill(self._owner, ttl=RIGHT_SECONDS, until=self._until).until
+        self._next = self._clock() + self._frontier.keep_within / 4
+        if self._anew and self._queued:
+            logger.warning("queue filled from the storage pages=%d; it was empty", self._queued)
+
+    def _queue(self, pages: Sequence[PageRecord]) -> None:
+        again: list[Entry] = []
+        known: dict[bytes, float | None] = {}
+        stands = self._frontier.known([page.fingerprint for page in pages])
+        for page in pages:
+            kept = stands.get(page.fingerprint)
+            if kept is not None and (kept.state != "done" or kept.next_due is not None):
+                continue  # queued, or set aside, or due by itself
+            if self._is_wanted(page):
+                again.append(entry_again(page))
+            else:
+                known[page.fingerprint] = page.last_fetched
+        self._frontier.add(again, force=True)
+        self._frontier.remember(known)
+        self._queued += len(again)
+
+    def _is_wanted(self, page: PageRecord) -> bool:
+        if page.state in PENDING:
+            return True
+        return page.next_due is not None and (page.kind.is_source or page.next_due <= self._until)

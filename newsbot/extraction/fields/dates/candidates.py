@@ -1,0 +1,233 @@
+"""The times that a page, its address and the link to it name: where each stands, how far it is trusted."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime, tzinfo
+
+from newsbot.extraction.fields.dates.moments import Written, find_date, parse_stamp
+from newsbot.extraction.fields.dates.visible import (
+    around_headline,
+    dates_in_data,
+    dates_in_text,
+    is_aside,
+    relative_dates,
+    title_date,
+    visible_dates,
+)
+from newsbot.extraction.fields.evidence import (
+    FEED,
+    GENERIC,
+    JSON_LD,
+    META,
+    MICRODATA,
+    OPEN_GRAPH,
+    RULE,
+    SITEMAP,
+    TIME_TAG,
+    URL,
+    VISIBLE,
+    Candidate,
+)
+from newsbot.extraction.page.jsonld import scalar
+from newsbot.extraction.page.page import Page, Times, text_of
+from newsbot.extraction.strings import word_list
+from newsbot.items import Link, Precision, Where
+
+Moment = Candidate[Written]
+
+_PUBLISHED = word_list(
+    "datepublished publishdate publish-date publish_date pubdate pub_date published_time published_at "
+    "published article.published "
+    "originalpublicationdate date_published publication_date publication-date parsely-pub-date "
+    "sailthru.date cxenseparse:recs:publishtime "
+    "cxenseparse:publishtime vr:published_time mediator_published_time dc.date.issued dcterms.issued "
+    "dcterms.created citation_publication_date "
+    "citation_online_date article_date_original dcsext.articlefirstpublished bt:pubdate rnews:datepublished "
+    "datecreated ptime "
+    "release_date displaydate articlepublisheddate article_publish_date article-published-date "
+    "article:publish_date date:published"
+)
+_LOOSE = word_list(
+    "date dc.date dcterms.date dc.date.created citation_date article.created creation_date timestamp"
+)
+_MODIFIED = word_list(
+    "article:modified_time og:updated_time datemodified article:modified modified_time lastmod "
+    "last-modified dc.date.modified dcterms.modified "
+    "parsely-updated-date cxenseparse:recs:modifiedtime mediator_modified_time article.updated revised "
+    "date_modified updated_time"
+)
+_CHANGED = re.compile(
+    r"\b(?:updated|modified|last update|aktualisiert|stand(?=:)|обновлен[оа]|изменен[оа]|оновлено|"
+    r"mis à jour|actualizad[oa]|atualizad[oa]|aggiornat[oa]|bijgewerkt|laatste update|oppdatert|"
+    r"uppdaterad|opdateret|"
+    r"päivitetty|aktualizacja|zaktualizowano|aktualizováno|güncelleme(?: tarihi)?|güncellendi|diperbarui|"
+    r"cập nhật|frissítve|actualizat|ενημέρωση|ενημερώθηκε|ажурирано)\b|更新|수정|最終更新",
+    re.IGNORECASE,
+)
+"""Words before the time of a change."""
+_URL_DATE = re.compile(r"(?<!\d)((?:19|20)\d\d)[/_.-](0?[1-9]|1[0-2])[/_.-](0?[1-9]|[12]\d|3[01])(?!\d)")
+_URL_COMPACT = re.compile(r"(?<![\d-])(20[0-3]\d)/?(0[1-9]|1[0-2])/?(0[1-9]|[12]\d|3[01])(?![\d])")
+_URL_REVERSED = re.compile(r"(?<!\d)(0[1-9]|[12]\d|3[01])[-/.](0[1-9]|1[0-2])[-/.](20[0-3]\d)(?!\d)")
+_URL_NUMBER = re.compile(r"(?<!\d)(20[0-3]\d)(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])\d{4,11}(?!\d)")
+"""Numbers of articles that begin with the day, as many sites in Korea and Japan give them."""
+_URL_FORMS = (
+    (_URL_DATE, (1, 2, 3), 0.62),
+    (_URL_COMPACT, (1, 2, 3), 0.62),
+    (_URL_REVERSED, (3, 2, 1), 0.62),
+    (_URL_NUMBER, (1, 2, 3), 0.4),
+)
+
+
+def region_of(page: Page) -> str | None:
+    """Return language and country (``en-us``), which decide how 3/4/2024 is read."""
+    tag = page.meta("og:locale") or page.html_lang or ""
+    return tag.replace("_", "-").lower()[:5] or None
+
+
+def _stamp(text: str, method: str, confidence: float, region: str | None) -> Iterator[Moment]:
+    written = parse_stamp(text, region) if text else None
+    if written is not None:
+        yield Candidate(written, method, confidence)
+
+
+def aware(moment: datetime, method: str, confidence: float) -> Moment:
+    """Return a moment with a zone; midnight sharp in UTC is a bare day."""
+    moment = moment.astimezone(UTC)
+    precision: Precision = "second" if moment.time().replace(tzinfo=None) != datetime.min.time() else "day"
+    return Candidate(Written(moment.replace(tzinfo=None), precision, UTC), method, confidence)
+
+
+def from_rule(values: list[str], region: str | None) -> Iterator[Moment]:
+    """Yield what the selectors of a rule gave."""
+    for value in values[:5]:
+        yield from _stamp(value, RULE, 1.0, region)
+
+
+def structured(page: Page, region: str | None) -> Iterator[Moment]:
+    """Yield times of publication from JSON-LD, Open Graph, microdata and meta."""
+    node = page.article
+    if node is not None:
+        yield from _stamp(scalar(node.get("datePublished")), JSON_LD, 0.95, region)
+        yield from _stamp(scalar(node.get("dateCreated")), JSON_LD, 0.62, region)
+    yield from _stamp(
+        page.meta("article:published_time", "og:article:published_time", "og:published_time"),
+        OPEN_GRAPH,
+        0.92,
+        region,
+    )
+    for item in page.items.get("datePublished", [])[:1]:
+        value = item.get("content") or item.get("datetime") or text_of(item, 100)
+        yield from _stamp(value, MICRODATA, 0.88, region)
+    for name in _PUBLISHED:
+        yield from _stamp(page.meta(name), META, 0.85, region)
+    for weak in page.nodes.weaker():
+        yield from _stamp(scalar(weak.get("datePublished") or weak.get("uploadDate")), JSON_LD, 0.78, region)
+    for name in _LOOSE:
+        yield from _stamp(page.meta(name), META, 0.72, region)
+
+
+def changed(page: Page, region: str | None) -> Iterator[Moment]:
+    """Yield times of the last change from the same places."""
+    if page.article is not None:
+        yield from _stamp(scalar(page.article.get("dateModified")), JSON_LD, 0.9, region)
+    for item in page.items.get("dateModified", [])[:1]:
+        value = item.get("content") or item.get("datetime") or text_of(item, 100)
+        yield from _stamp(value, MICRODATA, 0.8, region)
+    for name in _MODIFIED:
+        yield from _stamp(page.meta(name), OPEN_GRAPH if ":" in name else META, 0.7, region)
+    for tag in page.times[:40]:
+        if _is_change(tag, page):
+            written = parse_stamp(tag.stamp or tag.text, region)
+            if written is not None:
+                yield Candidate(written, TIME_TAG, 0.6)
+    for text in around_headline(page):
+        told = _CHANGED.search(text)
+        shown = find_date(text[told.end() : told.end() + 60], region) if told is not None else None
+        if shown is not None:
+            yield Candidate(shown, VISIBLE, 0.5)
+
+
+def _is_change(tag: Times, page: Page) -> bool:
+    """True for a ``<time>`` of the article that its markup or the word before it calls that of a change."""
+    before = tag.element.getprevious()
+    parent = tag.element.getparent()
+    said = (before.tail if before is not None else parent.text if parent is not None else "") or ""
+    named = re.search(r"updat|modif", tag.names) or _CHANGED.search(said[-30:])
+    return bool(named) and not is_aside(tag.element, page)
+
+
+def from_hint(hint: Link | None) -> Iterator[Moment]:
+    """Yield what a feed, a news sitemap or a push notice said."""
+    if (
+        hint is not None
+        and hint.published_at is not None
+        and hint.where in (Where.FEED, Where.NEWS_SITEMAP, Where.PUSH)
+    ):
+        news = hint.where is Where.NEWS_SITEMAP
+        yield aware(hint.published_at, SITEMAP if news else FEED, 0.84 if news else 0.8)
+
+
+def time_tags(page: Page, region: str | None) -> Iterator[Moment]:
+    """Yield the ``<time>`` elements, those marked as publication first in trust."""
+    for index, tag in enumerate(page.times[:40]):
+        confidence = _time_confidence(tag, index, page)
+        written = parse_stamp(tag.stamp, region) if tag.stamp else None
+        shown = find_date(tag.text, region) if written is None or written.precision == "day" else None
+        if shown is not None and (written is None or shown.local.date() == written.local.date()):
+            written = shown
+        if written is not None:
+            yield Candidate(written, TIME_TAG, confidence)
+
+
+def _time_confidence(tag: Times, index: int, page: Page) -> float:
+    if re.search(r"updat|modif", tag.names):
+        return 0.35
+    marked = (
+        re.search(r"publi|pubdate|entry-date|posted|dt-published|created", tag.names)
+        or tag.element.get("pubdate") is not None
+    )
+    beside = 0.2 if is_aside(tag.element, page) else 0.0
+    return (0.72 if marked else 0.66 if len(page.times) == 1 else 0.58) - 0.01 * min(index, 10) - beside
+
+
+def from_url(url: str) -> Iterator[Moment]:
+    """Yield the day that an address names, at most one."""
+    path = url.partition("#")[0].partition("?")[0]
+    for pattern, order, trust in _URL_FORMS:
+        match = pattern.search(path)
+        if match is None:
+            continue
+        try:
+            day = datetime(int(match[order[0]]), int(match[order[1]]), int(match[order[2]]))
+        except ValueError:  # 31 February
+            continue
+        yield Candidate(Written(day, "day"), URL, trust)
+        return
+
+
+def visible(page: Page, region: str | None) -> Iterator[Moment]:
+    """Yield dates of the title, of what stands about the headline and of elements named for dates."""
+    if (titled := title_date(page, region)) is not None:
+        yield Candidate(titled, VISIBLE, 0.63)
+    for written, confidence in visible_dates(page, region):
+        yield Candidate(written, VISIBLE, confidence)
+
+
+def remaining(page: Page) -> list[Moment]:
+    """Any other date; asked only where no element that is made for dates gave one."""
+    region = region_of(page)
+    found = [Candidate(written, GENERIC, 0.4) for written in dates_in_data(page)]
+    found += [Candidate(written, VISIBLE, trust) for written, trust in dates_in_text(page, region)]
+    return found or [
+        Candidate(day.value, URL, 0.2)
+        for picture in page.meta_all("og:image")[:1]
+        for day in from_url(picture)
+    ]
+
+
+def relative(page: Page, now: datetime, zone: tzinfo) -> list[Moment]:
+    """What the page tells from the reader's day; asked only where it names no date at all."""
+    moments = [Candidate(written, VISIBLE, trust) for written, trust in relative_dates(page, now, zone)]
+    return moments[:10]

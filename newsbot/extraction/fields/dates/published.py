@@ -1,0 +1,204 @@
+"""When an article was published and last changed, with the source, the precision and the zone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta, tzinfo
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from newsbot.extraction.fields.dates.candidates import (
+    Moment,
+    aware,
+    changed,
+    from_hint,
+    from_rule,
+    from_url,
+    region_of,
+    relative,
+    remaining,
+    structured,
+    time_tags,
+    visible,
+)
+from newsbot.extraction.fields.dates.moments import Written, find_date, parse_stamp, plausible
+from newsbot.extraction.fields.dates.visible import near_headline
+from newsbot.extraction.fields.dates.zones import country_zone, shown_zone
+from newsbot.extraction.fields.evidence import FEED, SITEMAP, Candidate
+from newsbot.extraction.page.jsonld import scalar
+from newsbot.extraction.page.page import Page
+from newsbot.items import Link, Precision, Where
+
+_FINER_FROM = 0.45
+_ENOUGH = 0.75
+"""A time from metadata that is trusted so far makes the search of visible text needless."""
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What is known besides the page: the link that led to it, the rule's time zone, the present."""
+
+    hint: Link | None
+    timezone: str | None
+    now: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class When:
+    """A time of an article. ``note`` is what ``Article.extraction`` says of it."""
+
+    at: datetime
+    source: str
+    precision: Precision
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Zones:
+    """How a time without zone is read: as the page writes others, else as the rule says, else as UTC."""
+
+    page: tzinfo | None
+    rule: tzinfo | None
+
+    @property
+    def default(self) -> tzinfo:
+        """The zone that is taken where none is written."""
+        return self.page or self.rule or UTC
+
+    def apply(self, moment: Moment) -> When:
+        """Return the moment by the site's clock; the note says whence its zone is unless it was written."""
+        written = moment.value
+        said = "+page-zone" if self.page else "+rule-zone" if self.rule else "+assumed-utc"
+        note = moment.method + (said if written.zone is None and written.precision != "day" else "")
+        return When(written.at(self.default), moment.method, written.precision, note)
+
+
+def rule_zone(name: str | None) -> tzinfo | None:
+    """Return the zone of a rule's ``timezone``; None for none, and for one that is not known here."""
+    if not name:
+        return None
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return None
+
+
+def published(page: Page, stated: list[str], given: Given) -> When | None:
+    """Return the time of publication; ``stated`` holds what the rule's selectors gave."""
+    region = region_of(page)
+    first = [*from_rule(stated, region), *structured(page, region), *from_hint(given.hint)]
+    zones = _zones(page, first, given.timezone)
+    found = _usable(first, zones, given.now)
+    if not any(c.value.precision != "day" and c.confidence >= _ENOUGH for c in found):
+        second = [*time_tags(page, region), *from_url(page.url), *visible(page, region)]
+        found += _usable(second, zones, given.now)
+    if not found:
+        found = _usable(remaining(page), zones, given.now)
+    if not found:
+        found = _usable(relative(page, given.now, zones.default), zones, given.now)
+    chosen = _choose(found)
+    return _by_site_clock(page, zones, zones.apply(chosen)) if chosen else None
+
+
+def _by_site_clock(page: Page, zones: Zones, when: When) -> When:
+    """Tell a moment that is known in UTC only by the clock that the site's readers see."""
+    if when.precision == "day" or when.at.utcoffset() or zones.page or zones.rule:
+        return when
+    region = region_of(page)
+    shown = [
+        *(written for tag in page.times[:5] if (written := find_date(tag.text, region)) is not None),
+        *(written for written, _ in near_headline(page, region)),
+    ]
+    zone, said = shown_zone(when.at, shown), "+shown-zone"
+    if zone is None:
+        days = {written.local.date() for written in shown[-3:]} | {
+            candidate.value.local.date() for candidate in from_url(page.url)
+        }
+        zone, said = _zone_of_day(page, when.at, days, region), "+country-zone"
+    if zone is None or not zone.utcoffset(None):
+        return when
+    note = when.note.removesuffix("+assumed-utc") + said
+    return When(when.at.astimezone(zone), when.source, when.precision, note)
+
+
+def _zone_of_day(page: Page, moment: datetime, days: set[date], region: str | None) -> tzinfo | None:
+    """The zone of the country, asked only where the page names the day before or after that in UTC."""
+    if moment.date() in days:
+        return None
+    for ahead in (-1, 1):
+        day = moment.date() + timedelta(days=ahead)
+        if day in days:
+            return country_zone(moment, day, page.host, region)
+    return None
+
+
+def modified(page: Page, stated: list[str], given: Given, since: datetime | None) -> When | None:
+    """Return the time of the last change, if it lies not before ``since`` (the publication)."""
+    region = region_of(page)
+    candidates = [*from_rule(stated, region), *changed(page, region)]
+    hint = given.hint
+    if hint is not None and hint.modified_at is not None:
+        method = SITEMAP if hint.where is Where.NEWS_SITEMAP else FEED
+        candidates.append(aware(hint.modified_at, method, 0.5))
+    zones = _zones(page, candidates, given.timezone)
+    usable = [
+        c
+        for c in _usable(candidates, zones, given.now)
+        if since is None or c.value.at(zones.default) >= since
+    ]
+    chosen = max(usable, key=lambda c: c.confidence, default=None)
+    return zones.apply(chosen) if chosen else None
+
+
+def probable_day(page: Page, hint: Link | None, now: datetime) -> datetime | None:
+    """Return a quick idea of the publication time, to choose the layout of a rule by."""
+    if hint is not None and hint.published_at is not None and plausible(hint.published_at, now):
+        return hint.published_at
+    region = region_of(page)
+    for candidate in (*structured(page, region), *from_url(page.url)):
+        at = candidate.value.at(UTC)
+        if plausible(at, now):
+            return at
+    return None
+
+
+def _zones(page: Page, candidates: list[Moment], timezone: str | None) -> Zones:
+    """Find the zone of the page in the times that have one; UTC says nothing about the site."""
+    offsets = [c.value.zone for c in candidates if c.value.zone is not None]
+    if page.article is not None:
+        other = parse_stamp(scalar(page.article.get("dateModified")))
+        offsets += [other.zone] if other is not None and other.zone is not None else []
+    local = [zone for zone in offsets if zone.utcoffset(None)]
+    return Zones(local[0] if local else None, rule_zone(timezone))
+
+
+def _usable(candidates: list[Moment], zones: Zones, now: datetime) -> list[Moment]:
+    return [_honest(c) for c in candidates if plausible(c.value.at(zones.default), now)]
+
+
+def _honest(candidate: Moment) -> Moment:
+    """Midnight sharp is a day whose time nobody filled in."""
+    written = candidate.value
+    if written.precision == "day" or written.local.time() != datetime.min.time():
+        return candidate
+    return Candidate(Written(written.local, "day", written.zone), candidate.method, candidate.confidence)
+
+
+def _choose(found: list[Moment]) -> Moment | None:
+    """The most trusted one; if it is a bare day, the most trusted one with a time on that day."""
+    chosen = max(found, key=lambda c: c.confidence, default=None)
+    if chosen is None or chosen.value.precision != "day":
+        return chosen
+    day = chosen.value.local.date()
+    timed = [c for c in found if c.value.precision != "day" and c.confidence >= _FINER_FROM]
+    finer = [c for c in timed if c.value.local.date() == day]
+    finer = finer or [turned for c in timed if (turned := _turned(c, day)) is not None]
+    return max(finer, key=lambda c: c.confidence, default=chosen)
+
+
+def _turned(candidate: Moment, day: date) -> Moment | None:
+    """A time of ``day`` whose day and month were read in the wrong order: 05/03/2024, 2:05 PM; else None."""
+    written = candidate.value
+    if (written.local.month, written.local.day, written.local.year) != (day.day, day.month, day.year):
+        return None
+    local = written.local.replace(month=day.month, day=day.day)
+    return Candidate(Written(local, written.precision, written.zone), candidate.method, candidate.confidence)

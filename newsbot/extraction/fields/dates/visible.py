@@ -1,0 +1,209 @@
+"""Dates in the visible text of a page: bylines, date lines, the surroundings of the headline."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import datetime, tzinfo
+from itertools import chain, islice
+
+from lxml.html import HtmlElement
+
+from newsbot.extraction.fields.dates.moments import Written, find_date, has_digit, parse_stamp
+from newsbot.extraction.fields.dates.relative import MAX_TEXT as MAX_RELATIVE
+from newsbot.extraction.fields.dates.relative import relative_moment
+from newsbot.extraction.page.page import Page, text_of, xpath
+
+MAX_ELEMENTS = 120
+MAX_LINE = 70
+"""A date further on in a line is one of those that the text tells of."""
+MAX_LINES = 20
+MAX_BESIDE = 250
+"""Letters of what stands beside a headline; longer things are the story."""
+MAX_LOOKED_AT = 10_000
+MAX_SCRIPT = 1_000_000
+
+_DATED = xpath(
+    "//*[contains(@class,'date') or contains(@class,'Date') or contains(@class,'time')"
+    " or contains(@class,'publi')"
+    " or contains(@class,'posted') or contains(@class,'byline') or contains(@class,'meta')"
+    " or contains(@class,'info') or contains(@class,'data') or contains(@class,'footer')"
+    " or contains(@id,'date') or contains(@id,'time') or contains(@id,'published')]"
+    "[not(self::body or self::html or self::article or self::main or self::script or self::meta"
+    " or self::time)]"
+)
+_STRONG = re.compile(r"publi|posted|date|byline", re.IGNORECASE)
+_ASIDE = re.compile(
+    r"comment|related|sidebar|recommend|widget|popular|latest|more-|teaser|card|promo|calendar|copyright|"
+    r"weather",
+    re.IGNORECASE,
+)
+_LINES = (
+    "p", "span", "div", "li", "td", "small", "b", "i", "em", "strong", "font", "h1", "h2", "h3", "h4", "h5",
+    "h6", "dd", "a", "section", "article", "header",
+)  # fmt: skip
+_LAST_PART = re.compile(r"[|·•–—-]\s+([^|·•–—]{6,20})$")
+_IN_DATA = re.compile(
+    r"[\"']?(?:date_?published|published_?(?:at|date|time)|publish_?(?:date|time)|publication_?(?:date|time)|"
+    r"pub_?date|cms_?publishing_?date|first_?published(?:_?(?:at|date))?|issued)[\"']?\s{0,3}[:=]\s{0,3}"
+    r"[\"'](\d{4}-\d\d-\d\d[^\"'\\]{0,30})[\"']",
+    re.IGNORECASE,
+)
+_ASIDE_TAGS = frozenset({"aside", "footer", "nav", "form"})
+_SAYS_PUBLISHED = re.compile(
+    r"publi|posted|created|erstellt|veröffentlicht|опубликован|размещен|дата|написа|добавлен|on\b|by\b|"
+    r"\bam\b|vom|stand|pubblicat|gepubliceerd",
+    re.IGNORECASE,
+)
+_FIRST = re.compile(
+    r"\b(?:(?:first )?publi(?:shed|é|cad|cat)|posted|created|veröffentlicht|erstellt|опубликован|опубліков|"
+    r"pubblicat|gepubliceerd|opublikowan)",
+    re.IGNORECASE,
+)
+_SAYS_OTHER = re.compile(
+    r"updat|modif|aktualisiert|обновлен|изменен|copyright|©|deadline|registr|expires|mis à jour",
+    re.IGNORECASE,
+)
+
+
+def visible_dates(page: Page, region: str | None) -> Iterator[tuple[Written, float]]:
+    """Yield dates with a confidence of .3 to .6: near the headline, then in elements named for dates."""
+    yield from near_headline(page, region)
+    for index, element in enumerate(_DATED(page.tree)[:MAX_ELEMENTS]):
+        text = text_of(element, 300)
+        if not 6 <= len(text) <= 200 or not has_digit(text):
+            continue
+        written = find_date(_from_publication(text), region)
+        if written is not None:
+            yield written, _confidence(element, page, text, index)
+
+
+def near_headline(page: Page, region: str | None) -> Iterator[tuple[Written, float]]:
+    """Yield the dates right before and after the headline."""
+    for element in page.h1[:4]:
+        yield from _near(element, page, region)
+
+
+def around_headline(page: Page) -> Iterator[str]:
+    """Yield the short texts right before and after the first headline."""
+    for element in page.h1[:1]:
+        for around in _around(element):
+            text = text_of(around, 400)
+            if len(text) <= MAX_BESIDE and not is_aside(around, page):
+                yield text
+
+
+def title_date(page: Page, region: str | None) -> Written | None:
+    """Return the date that stands alone at the end of the page's title: "… | DW | 28.04.2023"."""
+    for title in (page.title_tag, page.meta("og:title")):
+        last = _LAST_PART.search(title[-60:])
+        written = find_date(last[1], region) if last is not None else None
+        if written is not None:
+            return written
+    return None
+
+
+def dates_in_text(page: Page, region: str | None) -> Iterator[tuple[Written, float]]:
+    """Yield dates of short lines and of the starts of paragraphs, wherever they stand."""
+    headline = page.h1[0] if page.h1 else None
+    after, count = headline is None, 0
+    for element in islice(page.tree.iter(*_LINES), MAX_LOOKED_AT):
+        after = after or element is headline
+        own = _own_start(element)
+        if not has_digit(own) or _SAYS_OTHER.search(own):
+            continue
+        written = find_date(own, region)
+        if written is not None:
+            beside = 0.1 if is_aside(element, page) else 0.0
+            yield written, _worded(own, (0.3 if after else 0.24) - 0.001 * count - beside)
+            count += 1
+            if count >= MAX_LINES:
+                return
+
+
+def dates_in_data(page: Page) -> Iterator[Written]:
+    """Yield the first time of publication that the page carries only as data for its scripts."""
+    for script in page.tree.iter("script"):
+        if "ld+json" in (script.get("type") or ""):  # read as such, with what it speaks of
+            continue
+        match = _IN_DATA.search((script.text or "")[:MAX_SCRIPT])
+        written = parse_stamp(match[1]) if match is not None else None
+        if written is not None:
+            yield written
+            return
+
+
+def _from_publication(text: str) -> str:
+    """A line from where it tells of the publication, if that comes second: "Updated … Published …"."""
+    change = _SAYS_OTHER.search(text)
+    told = _FIRST.search(text, change.end()) if change is not None else None
+    return text[told.start() :] if told is not None and has_digit(text, told.end()) else text
+
+
+def _own_start(element: HtmlElement) -> str:
+    """The text directly in an element: all of a short one, the start of a longer one."""
+    own = f"{element.text or ''} {' '.join(child.tail or '' for child in element[:10])}"
+    return " ".join(own[:1000].split())[:MAX_LINE]
+
+
+def relative_dates(page: Page, now: datetime, zone: tzinfo) -> Iterator[tuple[Written, float]]:
+    """Yield times such as "yesterday, 14:05": near the headline, then in elements named for dates.
+
+    ``now`` is when the page was fetched, ``zone`` that of the site.
+    """
+    for headline in page.h1[:1]:
+        for element in _around(headline):
+            written = relative_moment(text_of(element, MAX_RELATIVE + 1), now, zone)
+            if written is not None and not is_aside(element, page):
+                yield written, 0.4
+    for element in _DATED(page.tree)[:MAX_ELEMENTS]:
+        text = text_of(element, MAX_RELATIVE + 1)
+        written = relative_moment(text, now, zone)
+        if written is not None and not is_aside(element, page) and not _SAYS_OTHER.search(text):
+            yield written, 0.35
+
+
+def _near(headline: HtmlElement, page: Page, region: str | None) -> Iterator[tuple[Written, float]]:
+    """Dates in what stands right before and after the headline."""
+    for index, element in enumerate(_around(headline)):
+        text = text_of(element, 400)[:250]
+        # A date further on in a longer text is one of those that the text tells of.
+        written = find_date(_from_publication(text) if len(text) <= 120 else text[:MAX_LINE], region)
+        if written is not None and not is_aside(element, page):
+            long = 0.08 if len(text) > 120 else 0.0
+            yield written, _worded(text, 0.56 - 0.01 * index - long)
+
+
+def _around(headline: HtmlElement) -> list[HtmlElement]:
+    around = [*list(headline.itersiblings(preceding=True))[:3], *list(headline.itersiblings())[:4]]
+    parent = headline.getparent()
+    if parent is not None:
+        around += [*list(parent.itersiblings(preceding=True))[:1], *list(parent.itersiblings())[:3]]
+    return [element for element in around if isinstance(element.tag, str)]
+
+
+def _confidence(element: HtmlElement, page: Page, text: str, index: int) -> float:
+    named = bool(_STRONG.search(f"{element.get('class')} {element.get('id')}"))
+    score = (
+        (0.5 if named else 0.44)
+        - 0.001 * index
+        - (0.05 if len(text) > 80 else 0.0)
+        - (0.14 if is_aside(element, page) else 0.0)
+    )
+    return _worded(text, score)
+
+
+def _worded(text: str, score: float) -> float:
+    if _SAYS_OTHER.search(text):
+        return score - 0.1
+    return score + (0.04 if _SAYS_PUBLISHED.search(text) else 0.0)
+
+
+def is_aside(element: HtmlElement, page: Page) -> bool:
+    """True for what stands in a side column, a footer, a comment or a box of other articles."""
+    for box in islice(chain((element,), element.iterancestors()), 10):
+        if box in page.around_headline or box.tag == "body":
+            return False
+        if box.tag in _ASIDE_TAGS or _ASIDE.search(f"{box.get('class') or ''} {box.get('id') or ''}"):
+            return True
+    return False

@@ -1,0 +1,122 @@
+"""The smaller fields: summary, section, tags, picture."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from newsbot import urls
+from newsbot.extraction.fields.evidence import JSON_LD, META, MICRODATA, OPEN_GRAPH, Candidate
+from newsbot.extraction.page.jsonld import first_text, texts
+from newsbot.extraction.page.page import Page, text_of
+from newsbot.extraction.strings import key, plain
+
+MAX_SUMMARY = 2000
+MAX_TAGS = 30
+
+_COMMA = re.compile(r"\s*[,;|]\s*")
+
+
+def summary(page: Page, title: str) -> Candidate[str] | None:
+    """Return what the page gives as its short description, unless that is its title again."""
+    node = page.article or {}
+    for text, method in (
+        (first_text(node.get("description")), JSON_LD),
+        (page.meta("og:description"), OPEN_GRAPH),
+        (page.meta("description", "twitter:description", "dc.description", "sailthru.description"), META),
+        (
+            next(
+                (i.get("content") or text_of(i, MAX_SUMMARY) for i in page.items.get("description", [])), ""
+            ),
+            MICRODATA,
+        ),
+    ):
+        if len(text) >= 20 and key(text) != key(title):
+            return Candidate(text[:MAX_SUMMARY], method, 0.8)
+    return None
+
+
+def section(page: Page) -> Candidate[str] | None:
+    """Return the section that the page names."""
+    node = page.article or {}
+    for text, method in (
+        (first_text(node.get("articleSection")), JSON_LD),
+        (page.meta("article:section", "og:article:section"), OPEN_GRAPH),
+        (
+            page.meta(
+                "parsely-section",
+                "section",
+                "cxenseparse:section",
+                "sailthru.section",
+                "category",
+                "dc.subject.section",
+            ),
+            META,
+        ),
+        (
+            next((i.get("content") or text_of(i, 100) for i in page.items.get("articleSection", [])), ""),
+            MICRODATA,
+        ),
+    ):
+        if 1 < len(text) <= 80 and not text.startswith(("http:", "https:")) and not text.isdecimal():
+            return Candidate(text, method, 0.8)
+    return None
+
+
+def tags(page: Page, title: str) -> Candidate[list[str]] | None:
+    """Return keywords; the first source that has at least one wins."""
+    node = page.article or {}
+    for values, method in (
+        (texts(node.get("keywords")), JSON_LD),
+        (page.meta_all("article:tag", "og:article:tag"), OPEN_GRAPH),
+        (page.meta_all("news_keywords", "parsely-tags", "sailthru.tags", "keywords"), META),
+    ):
+        found = clean_tags(values, title)
+        if found:
+            return Candidate(found, method, 0.8)
+    return None
+
+
+def clean_tags(values: Iterable[str], title: str = "") -> list[str]:
+    """Split at commas, drop doubles, machine keys (``type:article``) and the title itself."""
+    found: dict[str, str] = {}
+    for value in values:
+        for part in _COMMA.split(plain(value[:5000])):
+            name = key(part)
+            if (
+                name
+                and len(part) <= 60
+                and name != key(title)
+                and ":" not in part
+                and not part.startswith("http")
+            ):
+                found.setdefault(name, part.strip("#\"' "))
+    return list(found.values())[:MAX_TAGS]
+
+
+def image(page: Page) -> Candidate[str] | None:
+    """Return the absolute address of the main picture."""
+    for value, method in _images(page):
+        resolved = urls.resolve(page.url, value) if value and len(value) < 2000 else None
+        if resolved is not None:
+            return Candidate(resolved, method, 0.8)
+    return None
+
+
+def _images(page: Page) -> Iterator[tuple[str, str]]:
+    yield page.meta("og:image", "og:image:secure_url", "og:image:url"), OPEN_GRAPH
+    if page.article is not None:
+        yield _address(page.nodes.follow(page.article.get("image"))), JSON_LD
+    yield page.meta("twitter:image", "twitter:image:src", "thumbnail"), META
+    yield next(iter(page.links.get("image_src", ())), ""), META
+
+
+def _address(value: Any) -> str:
+    if isinstance(value, list):
+        value = value[0] if value else None
+    if isinstance(value, dict):
+        value = value.get("url") or value.get("contentUrl") or value.get("@id")
+        if isinstance(value, list):
+            value = value[0] if value else None
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,161 @@
+"""What a site is called, and headlines without it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from newsbot.extraction.page.jsonld import first_text
+from newsbot.extraction.page.page import Page
+from newsbot.extraction.strings import key, plain, word_set
+
+MAX_TITLE = 400
+
+_SEPARATOR = re.compile(
+    r"\s+[|¦│‖•·«»‹›—–\-:/~]{1,2}\s+|\s*[|｜│‖ㅣ]\s*|\s+::\s+|\s*»\s*$|--|_(?=[^_]{2,20}$)|\s*›\s*"
+    r"|:\s+(?=[\w-]{2,20}\.[a-z]{2,4}$)"
+)
+_NO_HEADLINE = re.compile(
+    r"[\w-]{2,20}\.(?:com|org|net|info|news|tv|eu|de|at|ch|fr|it|es|pt|pl|cz|sk|hu|ro|bg|gr|tr|nl|be|se|no|dk|"
+    r"fi|is|ie|lt|lv|ee|by|kz|ru|ua|uk|us|ca|au|nz|in|id|my|sg|jp|kr|cn|tw|hk|vn|il|za|br|mx|ar|cl|co|me)|\d{1,4}[./-]\d{1,2}[./-]\d{2,4}|"
+    r"(?:page|seite|страница|сторінка|página|pagina|strona|sayfa)\s\d{1,3}",
+    re.IGNORECASE,
+)
+"""A part that is no words of a headline, whatever the site is called: an address, a day, a page number."""
+_DATED = re.compile(r",\s\d{1,2}\.\d{1,2}\.\d{4}$")
+"""The day behind the name of the site: "… - РИА Новости, 03.05.2024"."""
+_COLON = re.compile(r"\s*[:：]\s*")
+_SITE_ENDS = re.compile(r"[\u3400-\u9fff\w]{1,10}(?:网|網|频道|頻道|日报|日報|晚报|晚報)")
+"""How names of Chinese sites end."""
+_UNSPACED = re.compile(
+    r"(?<=[\u3040-\u9fff\uac00-\ud7af\uff00-\uff65”’])(?:[-_–－＿]{1,2}|(?<!—)—)(?=[^-_–—－＿\s]{2,20}$)"
+)
+"""Before the name of a Chinese or Japanese site, without spaces: "新闻标题-新华网"."""
+_ROMAN = dict(zip("абвгдежзийклмнопрстуфхцчшщъыьэюяёіїєґў", (
+    "a", "b", "v", "g", "d", "e", "zh", "z", "i", "y", "k", "l", "m", "n", "o", "p", "r", "s", "t", "u", "f",
+    "h", "c", "ch", "sh", "sch", "", "y", "", "e", "yu", "ya", "e", "i", "i", "e", "g", "u",
+), strict=True))  # fmt: skip
+_COMMON = word_set(
+    "news online world com tv sport sports business magazine live today newspaper media the international",
+    "новости сегодня онлайн газета nachrichten aktuell actualités noticias notícias notizie nyheter",
+)
+"""Words beside a short name: "BBC News", "RT World News"."""
+_ARTICLES = word_set("the a der die das la le les el los il lo o os de of and und et y e")
+
+
+def clean_title(title: str, sites: Sequence[str]) -> str:
+    """Return ``title`` without a leading or trailing part that names the site.
+
+    ``sites`` are names of the site as :func:`site_names` gives them, compared by their words.
+
+    >>> clean_title("Rain in May - The Daily News", ["daily news"])
+    'Rain in May'
+    """
+    title = plain(title)[:MAX_TITLE]
+    for _ in range(3):
+        shorter = _without_label(_without_site(title, sites), sites)
+        if shorter == title:
+            break
+        title = shorter
+    return title.strip(" |│»›–—-")
+
+
+def _without_site(title: str, sites: Sequence[str]) -> str:
+    parts = list(_SEPARATOR.finditer(title))
+    if not parts:
+        return title
+    last, first = parts[-1], parts[0]
+    tail = title[last.end() :]
+    if (_names_site(tail, sites) or _NO_HEADLINE.fullmatch(tail)) and title[: last.start()].strip():
+        return title[: last.start()]
+    if _names_site(title[: first.start()], sites) and title[first.end() :].strip():
+        return title[first.end() :]
+    return title
+
+
+def _without_label(title: str, sites: Sequence[str]) -> str:
+    """Drop the full name of the site before or behind a colon: one word may be what the story is about.
+
+    So behind a dash without spaces, where the language writes none.
+    """
+    dash = _UNSPACED.search(title)
+    if dash is not None and (key(tail := title[dash.end() :]) in sites or _SITE_ENDS.fullmatch(tail)):
+        return title[: dash.start()]
+    colons = list(_COLON.finditer(title))
+    for at in (colons[-1], colons[0]) if colons else ():
+        head, tail = title[: at.start()], title[at.end() :]
+        for part, rest in ((tail, head), (head, tail)):
+            name = key(part)
+            if name in sites and (" " in name or not name.isascii()) and rest.strip():
+                return rest
+    return title
+
+
+def _names_site(part: str, sites: Sequence[str]) -> bool:
+    name = key(_DATED.sub("", part))
+    if not name:
+        return True
+    return len(name) < 60 and any(_is_name_of(name, site) for site in sites)
+
+
+def _is_name_of(name: str, site: str) -> bool:
+    together, joined = site.replace(" ", ""), name.replace(" ", "")
+    if name == site or joined == together or romanised(joined) == together:
+        return True
+    shorter, longer = sorted((joined, together), key=len)
+    parts = name.split()
+    if len(shorter) >= 4 and shorter in longer:
+        return len(parts) <= len(site.split()) + 3 and len(longer) < 3 * len(shorter)
+    if any(romanised(end) == site for end in (parts[0], parts[-1])) and all(
+        part in _COMMON or romanised(part) == site for part in parts
+    ):
+        return True
+    return len(parts) > 1 and site.isascii() and 3 <= len(site) <= 20 and _abbreviates(site, parts)
+
+
+def _abbreviates(label: str, parts: Sequence[str]) -> bool:
+    """True where ``label`` is made of the beginnings of ``parts`` in order: nytimes, wsj, latimes.
+
+    >>> _abbreviates("nytimes", ["the", "new", "york", "times"])
+    True
+    """
+    reached = {0}
+    for part in parts:
+        further = set(reached) if part in _ARTICLES else set()
+        for start in reached:
+            for size in range(1, min(len(part), len(label) - start) + 1):
+                if label[start + size - 1] != part[size - 1]:
+                    break
+                further.add(start + size)
+        reached = further
+    return len(label) in reached
+
+
+def romanised(word: str) -> str:
+    """Return a Cyrillic word in Latin letters, as addresses of sites have it.
+
+    >>> romanised("фонтанка")
+    'fontanka'
+    """
+    return word if word.isascii() else "".join(_ROMAN.get(sign, sign) for sign in word)
+
+
+def site_names(page: Page) -> list[str]:
+    """Return what the site may be called: its own metadata, its publisher, the labels of its host."""
+    publisher = page.article.get("publisher") if page.article else None
+    raw = [
+        page.meta("og:site_name"),
+        page.meta("application-name"),
+        page.meta("twitter:site").lstrip("@"),
+        page.meta("apple-mobile-web-app-title"),
+        first_text(page.nodes.follow(publisher)),
+    ]
+    labels = [
+        label
+        for label in page.host.split(".")
+        if label not in ("www", "com", "co", "m", "org", "net", "news")
+    ]
+    own = labels[:-1] or labels
+    host = [page.host.removeprefix("www."), *[label for label in own if len(label) > 2 or len(own) == 1]]
+    found = [key(name) for name in [*raw, *host] if name and len(name) < 60]
+    return list(dict.fromkeys(filter(None, found)))

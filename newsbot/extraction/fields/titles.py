@@ -1,0 +1,162 @@
+"""The headline of an article, without the name of the site."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from lxml.html import HtmlElement
+
+from newsbot.extraction.fields.evidence import (
+    FEED,
+    JSON_LD,
+    META,
+    MICRODATA,
+    OPEN_GRAPH,
+    SITEMAP,
+    VISIBLE,
+    Candidate,
+)
+from newsbot.extraction.fields.site_name import clean_title, site_names
+from newsbot.extraction.page.jsonld import first_text
+from newsbot.extraction.page.page import Page, text_of
+from newsbot.extraction.strings import key, plain, words
+from newsbot.items import Link, Where
+
+_TAILED = re.compile(r"\s*(?:[|¦│‖•·»›/]|::|\s[–—\-]\s|:\s[^–—\-]|-\w{1,12}$)")
+_STRONG = re.compile(r"\s*[|│‖ㅣ]\s*|\s+(?:::+|»|›|«)\s+")
+_IN_TRAIL = re.compile(r"bread-?crumb|seo-?title", re.IGNORECASE)
+_NEXT_LINE = frozenset({"br", "small", "div", "p", "h2", "h3"})
+_LEAST_LINE = 20
+_EMPTY = frozenset(
+    {
+        "untitled",
+        "home",
+        "index",
+        "document",
+        "без названия",
+        "no title",
+        "new page",
+        "loading",
+        "article",
+        "news",
+    }
+)
+
+
+def title_candidates(page: Page, hint: Link | None) -> Iterator[Candidate[str]]:
+    """Yield possible headlines, cleaned, most trusted methods with the highest confidence.
+
+    What several sources say rises: see :func:`choose_title`.
+    """
+    sites = site_names(page)
+    raw: list[tuple[str, str, float]] = []
+    if page.article is not None:
+        raw.append((first_text(page.article.get("headline")), JSON_LD, 0.82))
+        raw.append((first_text(page.article.get("name")), JSON_LD, 0.7))
+    raw.append((page.meta("og:title"), OPEN_GRAPH, 0.81))
+    raw.extend((text, VISIBLE, trust) for text, trust in _visible(page))
+    for_search = {key(clean_title(text_of(heading), sites)) for heading in page.h1 if _is_for_search(heading)}
+    raw.extend(
+        (item.get("content") or text_of(item, 600), MICRODATA, 0.8)
+        for item in page.items.get("headline", [])[:1]
+    )
+    raw.append((page.meta("twitter:title"), META, 0.74))
+    raw.append(
+        (
+            page.meta(
+                "citation_title", "dc.title", "parsely-title", "sailthru.title", "title", "cxenseparse:title"
+            ),
+            META,
+            0.72,
+        )
+    )
+    if hint is not None and hint.text and hint.where in (Where.FEED, Where.NEWS_SITEMAP, Where.PUSH):
+        raw.append((hint.text, SITEMAP if hint.where is Where.NEWS_SITEMAP else FEED, 0.73))
+    raw.append((max(_STRONG.split(page.title_tag), key=len), META, 0.5))
+    for text, method, confidence in raw:
+        title = clean_title(text, sites) if text else ""
+        if _usable(title, sites):
+            yield Candidate(title, method, confidence - (0.25 if key(title) in for_search else 0.0))
+
+
+def _visible(page: Page) -> Iterator[tuple[str, float]]:
+    """Yield headings and the trust in them, and of one with a line below it within also the first line."""
+    trust = 0.86
+    for heading in page.h1:
+        text = text_of(heading)
+        if not text or trust < 0.6:
+            continue
+        yield text, trust
+        lead = plain(heading.text or "")
+        if len(lead) >= _LEAST_LINE and any(child.tag in _NEXT_LINE for child in heading):
+            yield lead, trust + 0.01
+        trust -= 0.1
+
+
+def _is_for_search(heading: HtmlElement) -> bool:
+    """True for a heading that ends the trail of sections: readers see another headline."""
+    return bool(_IN_TRAIL.search(" ".join(part for pair in heading.items() for part in pair)))
+
+
+def _usable(title: str, sites: list[str]) -> bool:
+    name = key(title)
+    return bool(name) and name not in _EMPTY and name not in sites and len(title) >= 2
+
+
+def choose_title(candidates: list[Candidate[str]]) -> Candidate[str] | None:
+    """Return the headline that most evidence agrees on.
+
+    Each candidate is supported by others with the same words, and in part by one that extends it or is
+    cut short. Two things speak against one: another candidate is its beginning up to a separator (then
+    the rest is a section or a site), and a heading that shares no words with the rest (then it heads
+    something else).
+    """
+    if not candidates:
+        return None
+    keys = [key(candidate.value) for candidate in candidates]
+    scores = [
+        candidate.confidence + _support(index, candidates, keys) - _doubt(index, candidates, keys)
+        for index, candidate in enumerate(candidates)
+    ]
+    return candidates[max(range(len(candidates)), key=lambda index: scores[index])]
+
+
+def _support(index: int, candidates: list[Candidate[str]], keys: list[str]) -> float:
+    votes = (
+        0.06 if keys[other] == keys[index] else 0.02 if _near(keys[other], keys[index]) else 0.0
+        for other, candidate in enumerate(candidates)
+        if candidate.method != candidates[index].method
+    )
+    return min(sum(votes), 0.15)
+
+
+def _doubt(index: int, candidates: list[Candidate[str]], keys: list[str]) -> float:
+    doubt = 0.0
+    own = candidates[index].value
+    if any(_is_tailed(own, other.value) for other in candidates):
+        doubt += 0.25
+    if candidates[index].method == VISIBLE:
+        mine = set(keys[index].split())
+        others = [set(keys[o].split()) for o, other in enumerate(candidates) if other.method != VISIBLE]
+        if others and not any(len(mine & words) * 2 >= len(mine) for words in others):
+            doubt += 0.4
+    return doubt
+
+
+def _is_tailed(long: str, short: str) -> bool:
+    """True when ``long`` is ``short`` with a separator and a short rest behind it."""
+    if len(short) < 12 or len(long) <= len(short) or not long.startswith(short):
+        return False
+    rest = long[len(short) :]
+    return bool(_TAILED.match(rest)) and len(rest) < 80
+
+
+def _near(one: str, other: str) -> bool:
+    return len(one) > 12 and len(other) > 12 and (one in other or other in one)
+
+
+def same_title(one: str, other: str) -> bool:
+    """True when two headlines say the same in most of their words."""
+    left, right = set(words(one)), set(words(other))
+    return bool(left and right) and len(left & right) >= 0.8 * min(len(left), len(right))

@@ -1,0 +1,188 @@
+"""From the bytes of a page to text, when the declared encoding may be wrong.
+
+The order: byte order mark; UTF-8 if the bytes are valid UTF-8 (text in another encoding hardly ever
+is); what the server or the page declares, unless the letters say otherwise (:mod:`alphabets`).
+Names of encodings are read as browsers do (WHATWG Encoding Standard, "latin1" means windows-1252).
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+
+from w3lib.encoding import resolve_encoding
+
+from newsbot.extraction.page.alphabets import cyrillic, east_asian, is_orderly, latin, of_script
+
+_BOMS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_META = re.compile(
+    rb"""<meta[^>]{0,300}?charset\s{0,5}=\s{0,5}["']?\s{0,5}([\w.:-]{2,40})"""
+    rb"""|<\?xml[^>]{0,100}?encoding\s{0,5}=\s{0,5}["']([\w.:-]{2,40})""",
+    re.IGNORECASE,
+)
+_ALIASES = {
+    "win-1251": "cp1251", "win1251": "cp1251", "windows1251": "cp1251", "cp-1251": "cp1251", "1251": "cp1251",
+    "koi8r": "koi8-r", "koi-8": "koi8-r", "koi8-ru": "koi8-u", "utf8mb4": "utf-8", "utf": "utf-8",
+    "unicode": "utf-8", "x-sjis": "cp932", "windows-31j": "cp932", "ks_c_5601-1987": "cp949",
+    "x-gbk": "gb18030",
+}  # fmt: skip
+_MULTIBYTE = {
+    "cp949": "ko", "euc_jp": "ja", "cp932": "ja", "gb18030": "zh", "big5": "zh", "euc_kr": "ko", "gbk": "zh",
+    "shift_jis": "ja", "gb2312": "zh", "big5hkscs": "zh", "johab": "ko",
+}  # fmt: skip
+"""Encodings of East Asia and the language that is written in them; the first five are tried unasked."""
+_UNASKED = 5
+_ESCAPED = frozenset({"iso2022_jp"})
+_JAPANESE = re.compile(rb"\x1b\$[@B][!-~]{2}")
+"""Escapes of ISO-2022-JP, which looks like ASCII."""
+_CYRILLIC = ("cp1251", "koi8-r", "koi8-u", "cp866", "iso8859-5", "mac-cyrillic")
+_SCRIPTS = {
+    "iso8859-7": "greek", "cp1253": "greek", "cp1255": "hebrew", "iso8859-8": "hebrew",
+    "cp1256": "arabic", "iso8859-6": "arabic", "cp874": "thai", "tis_620": "thai", "tis-620": "thai",
+    "iso8859-11": "thai",
+}  # fmt: skip
+"""Encodings with one script besides Latin, but for Cyrillic."""
+_CAPITALS = frozenset({"greek", "arabic"})
+"""Scripts of which Cyrillic capitals make a text as well."""
+_LATIN = ("cp1252", "cp1250", "iso8859-2", "cp1254", "cp1257", "iso8859-15")
+_SURE = 0.5
+_LIKELY = 0.5
+_BETTER = 0.1
+"""What is declared is left only for a reading that is so much better."""
+_RARE = 0.05
+"""What the encoding of old Macintoshes must be better by: it has the small letters of windows-1251."""
+_USUAL = 0.005
+_TAG = re.compile(rb"<[^<>]{1,3000}>")
+_SAMPLE = 200_000
+_HEAD = 4096
+_LETTERS = 8000
+"""Bytes that letters are counted in."""
+_HIGH = bytes(range(128, 256))
+_PAIR = re.compile(rb"[\x80-\xff](?=[\x80-\xff])")
+_RUN = re.compile(rb"[A-Za-z]?[\x80-\xff][\x80-\xff\x20A-Za-z,.]{0,400}")
+
+
+def decode(page: bytes, declared: str | None = None) -> str:
+    """Return ``page`` as text; ``declared`` is the charset that the server named. Never fails."""
+    for bom, name in _BOMS:
+        if page.startswith(bom):
+            return page[len(bom) :].decode(name, "replace")
+    if wide := _without_bom(page):
+        return page.decode(wide, "replace")
+    names = _declared(page, declared)
+    for name in names:
+        if name in _ESCAPED and b"\x1b" in page:
+            return page.decode(name, "replace")
+    if _JAPANESE.search(page[:_SAMPLE]) and page[:_SAMPLE].isascii():
+        return page.decode("iso2022_jp", "replace")
+    text = _as_utf8(page)
+    return text if text is not None else page.decode(_eight_bit(page, names), "replace")
+
+
+def _without_bom(page: bytes) -> str | None:
+    """UTF-16 that lost its mark: every second byte of the markup is zero."""
+    start = page[:_HEAD]
+    even, odd = start[::2].count(0), start[1::2].count(0)
+    if max(even, odd) * 8 < len(start) or min(even, odd) * 50 > len(start):
+        return None
+    return "utf-16-be" if even > odd else "utf-16-le"
+
+
+def _declared(page: bytes, server: str | None) -> list[str]:
+    """Encodings that the server and the page name, known ones only, in Python's names."""
+    match = _META.search(page[:_HEAD])
+    inside = (match[1] or match[2]).decode("ascii", "replace") if match else None
+    names: list[str] = []
+    for label in (server, inside):
+        name = _known(label) if label else None
+        if name and name not in names:
+            names.append(name)
+    return names
+
+
+def _known(label: str) -> str | None:
+    label = label.strip().strip("\"'").lower()[:40]
+    try:
+        name = resolve_encoding(_ALIASES.get(label, label))
+    except (ValueError, UnicodeError):  # a label with signs that no codec name has
+        return None
+    return name if name and _is_text_codec(name) else None
+
+
+def _is_text_codec(name: str) -> bool:
+    """Python also has codecs such as ``idna`` and ``punycode``, slow and never meant for a page."""
+    return name.startswith(
+        ("utf", "cp", "iso", "koi8", "mac", "euc", "gb", "big5", "shift", "ascii", "tis", "johab", "hz")
+    )
+
+
+def _as_utf8(page: bytes) -> str | None:
+    """Valid UTF-8, and UTF-8 with a few broken places or a cut end, as text; None for all else."""
+    try:
+        return page.decode("utf-8")
+    except UnicodeDecodeError:
+        sample = page[:_SAMPLE]
+        broken = sample.decode("utf-8", "replace").count("\ufffd")
+        high = len(sample) - len(sample.translate(None, _HIGH))
+        return page.decode("utf-8", "replace") if broken * 20 < high else None
+
+
+def _eight_bit(page: bytes, names: list[str]) -> str:
+    """The encoding of a page that is no UTF-8."""
+    declared = [name for name in names if not name.startswith(("utf", "ascii"))]
+    sample = b" ".join(_RUN.findall(page[:_SAMPLE]))[:_LETTERS]
+    found = _east_asian(page, declared) or _by_script(sample, declared) if _has_runs(sample) else None
+    return found or _of_latin(sample, declared)
+
+
+def _has_runs(sample: bytes) -> bool:
+    """False for a text in Latin letters, where those beyond ASCII stand alone."""
+    return len(_PAIR.findall(sample)) * 5 > len(sample) - len(sample.translate(None, _HIGH))
+
+
+def _by_script(sample: bytes, declared: list[str]) -> str | None:
+    """The encoding by which the letters are a text in another script than Latin; None if there is none.
+
+    The letters choose, what is declared breaks ties.
+    """
+    scores = {name: cyrillic(sample.decode(name, "replace")) for name in _CYRILLIC}
+    scores |= {name: of_script(sample.decode(name, "replace"), script) for name, script in _SCRIPTS.items()}
+    best = max(scores, key=lambda name: scores[name])
+    if best == "mac-cyrillic" and best not in declared and scores["cp1251"] >= scores[best] - _RARE:
+        best = "cp1251"
+    if _SCRIPTS.get(best) in _CAPITALS:
+        best = next((name for name in declared if _is_cyrillic(sample, name, scores)), best)
+    if scores[best] <= _SURE:
+        return None
+    near = [name for name in declared if scores.get(name, 0.0) >= scores[best] * 0.97]
+    return near[0] if near else best
+
+
+def _is_cyrillic(sample: bytes, name: str, scores: dict[str, float]) -> bool:
+    return name in _CYRILLIC and scores[name] > _SURE and is_orderly(sample.decode(name, "replace"))
+
+
+def _east_asian(page: bytes, declared: list[str]) -> str | None:
+    """The encoding by which the page is Japanese, Korean or Chinese, or is said to be; None if it is not."""
+    lines = _TAG.sub(b"\n", page[:_SAMPLE]).splitlines()
+    sample = b"\n".join(line for line in lines if not line.isascii())[:_LETTERS]
+    stated = [name for name in declared if name in _MULTIBYTE]
+    texts = {name: sample.decode(name, "replace") for name in (*stated, *list(_MULTIBYTE)[:_UNASKED])}
+    scores = {name: east_asian(text, _MULTIBYTE[name]) for name, text in texts.items()}
+    best = max(scores, key=lambda name: scores[name])
+    if scores[best] >= _LIKELY:
+        return best
+    return next((name for name in stated if texts[name].count("\ufffd") * 50 <= len(texts[name])), None)
+
+
+def _of_latin(sample: bytes, declared: list[str]) -> str:
+    """The encoding by which most letters are those of one language in Latin letters."""
+    stated = [name for name in declared if name not in _CYRILLIC and name not in _SCRIPTS]
+    names = dict.fromkeys((*stated, *_LATIN))
+    scores = {name: latin(sample.decode(name, "replace")) + _BETTER * (name in stated) for name in names}
+    scores["cp1252"] += _USUAL
+    return max(scores, key=lambda name: scores[name])

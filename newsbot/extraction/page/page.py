@@ -1,0 +1,239 @@
+"""A parsed page and all that its head and its markup say about it, collected in one walk."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import islice
+from urllib.parse import SplitResult, urlsplit
+
+from lxml import etree
+from lxml.html import HtmlElement
+
+from newsbot.extraction.page.jsonld import Node, Nodes
+from newsbot.extraction.strings import plain, squash, word_set
+
+MAX_TIMES = 200
+MAX_HEADLINES = 50
+MAX_STEPS = 4000
+"""Starts and ends of elements that are passed for the text of one."""
+MAX_ITEM_NAMES = 10
+
+_ARTICLE_TYPE = re.compile(r"(?:Article|BlogPosting)/?$")
+_ITEM_NAMES = word_set(
+    "headline name datePublished dateModified dateCreated author creator articleBody articleSection keywords",
+    "description inLanguage",
+)
+
+
+def xpath(expression: str) -> Callable[[HtmlElement], list[HtmlElement]]:
+    """Compile an XPath that gives elements; it may be called from several threads."""
+    compiled = etree.XPath(expression)
+
+    def run(element: HtmlElement) -> list[HtmlElement]:
+        found = compiled(element)
+        return [hit for hit in found if isinstance(hit, HtmlElement)] if isinstance(found, list) else []
+
+    return run
+
+
+_ITEM = xpath("//@itemprop/..")
+_CODE = frozenset({"script", "style"})
+
+
+@dataclass(slots=True)
+class Times:
+    """One ``<time>``: the machine's form, the visible form, and what its attributes call it."""
+
+    stamp: str
+    text: str
+    names: str
+    element: HtmlElement
+
+
+@dataclass
+class Page:
+    """What field readers look at. The tree is shared: nobody changes it."""
+
+    tree: HtmlElement
+    url: str
+    metas: dict[str, list[str]] = field(default_factory=dict)
+    """Values of ``<meta>`` by lower-case name, property or itemprop."""
+    links: dict[str, list[str]] = field(default_factory=dict)
+    """``href`` of ``<link>`` by relation."""
+    title_tag: str = ""
+    h1: list[HtmlElement] = field(default_factory=list)
+    times: list[Times] = field(default_factory=list)
+    scripts: list[str] = field(default_factory=list)
+    html_lang: str | None = None
+
+    @classmethod
+    def read(cls, tree: HtmlElement, url: str) -> Page:
+        """Collect the evidence of ``tree``."""
+        page = cls(tree, url)
+        page.html_lang = (
+            tree.get("lang") or tree.get("{http://www.w3.org/XML/1998/namespace}lang") or tree.get("xml:lang")
+        )
+        readers = {
+            "meta": page._meta,
+            "link": page._link,
+            "script": page._script,
+            "title": page._title,
+            "h1": page._h1,
+            "time": page._time,
+        }
+        for element in tree.iter("meta", "link", "script", "title", "h1", "time"):
+            readers[str(element.tag)](element)
+        return page
+
+    def meta(self, *names: str) -> str:
+        """Return the first value of the first name that has one, or an empty string."""
+        for name in names:
+            for value in self.metas.get(name, ()):
+                if value:
+                    return value
+        return ""
+
+    def meta_all(self, *names: str) -> list[str]:
+        """Return all values of all names."""
+        return [value for name in names for value in self.metas.get(name, ()) if value]
+
+    @cached_property
+    def parts(self) -> SplitResult:
+        """The page's URL in parts; empty ones if it is none."""
+        try:
+            return urlsplit(self.url)
+        except ValueError:  # brackets that are no IPv6 address
+            return urlsplit("")
+
+    @property
+    def host(self) -> str:
+        """The host of the page's URL in lower case."""
+        return (self.parts.hostname or "").lower()
+
+    @cached_property
+    def headings(self) -> list[str]:
+        """Texts of the page's ``<h1>``, in order, empty ones left out."""
+        return [text for element in self.h1 if (text := text_of(element))]
+
+    @cached_property
+    def around_headline(self) -> frozenset[HtmlElement]:
+        """The boxes that the headline lies in: none of them is a side column, whatever it is called."""
+        return frozenset(box for element in self.h1[:2] for box in element.iterancestors())
+
+    @cached_property
+    def nodes(self) -> Nodes:
+        """The JSON-LD of the page."""
+        return Nodes(self.scripts)
+
+    @cached_property
+    def article(self) -> Node | None:
+        """The JSON-LD node of the page's own article."""
+        return self.nodes.article(self.url, [self.meta("og:title"), *self.headings, self.title_tag])
+
+    @cached_property
+    def items(self) -> dict[str, list[HtmlElement]]:
+        """Microdata of the page's own article: elements by ``itemprop``.
+
+        A page with several article scopes is read only where one of them holds the ``<h1>``.
+        """
+        marked = _ITEM(self.tree)
+        scope = self._item_scope(
+            [e for e in marked if e.get("itemprop") in ("headline", "articleBody", "datePublished")]
+        )
+        found: dict[str, list[HtmlElement]] = {}
+        if scope is None:
+            return found
+        for element in marked[:2000]:
+            for name in (element.get("itemprop") or "").split(maxsplit=MAX_ITEM_NAMES)[:MAX_ITEM_NAMES]:
+                if name in _ITEM_NAMES and _nearest_scope(element) is scope:
+                    found.setdefault(name, []).append(element)
+        return found
+
+    def _item_scope(self, marked: list[HtmlElement]) -> HtmlElement | None:
+        scopes: list[HtmlElement] = []
+        for element in marked[:200]:
+            scope = _nearest_scope(element)
+            if (
+                scope is not None
+                and scope not in scopes
+                and _ARTICLE_TYPE.search(scope.get("itemtype") or "")
+            ):
+                scopes.append(scope)
+        if len(scopes) <= 1:
+            return scopes[0] if scopes else None
+        holders = [a for element in self.h1[:3] for a in element.iterancestors() if a in scopes]
+        return holders[0] if holders else None
+
+    def _meta(self, element: HtmlElement) -> None:
+        value = element.get("content")
+        if value is None or len(value) > 20_000:
+            return
+        for attribute in ("property", "name", "itemprop"):
+            name = element.get(attribute)
+            if name:
+                self.metas.setdefault(name.strip().lower(), []).append(plain(value))
+
+    def _link(self, element: HtmlElement) -> None:
+        href = element.get("href")
+        if href and len(href) < 4000:
+            for relation in (element.get("rel") or "").lower().split():
+                self.links.setdefault(relation, []).append(href.strip())
+
+    def _script(self, element: HtmlElement) -> None:
+        if "ld+json" in (element.get("type") or "").lower() and element.text:
+            self.scripts.append(element.text)
+
+    def _title(self, element: HtmlElement) -> None:
+        if not self.title_tag and element.getparent() is not None and element.getparent().tag != "svg":
+            self.title_tag = plain(text_of(element)[:2000])
+
+    def _h1(self, element: HtmlElement) -> None:
+        if len(self.h1) < MAX_HEADLINES:
+            self.h1.append(element)
+
+    def _time(self, element: HtmlElement) -> None:
+        if len(self.times) < MAX_TIMES:
+            names = " ".join(filter(None, (element.get("class"), element.get("itemprop"), element.get("id"))))
+            stamp = element.get("datetime") or element.get("content") or ""
+            self.times.append(Times(squash(stamp[:100]), text_of(element)[:200], names.lower(), element))
+
+
+def text_of(element: HtmlElement, limit: int = 20_000) -> str:
+    """Return the text of an element on one line, without scripts."""
+    parts: list[str] = []
+    length = 0
+    for part in _pieces(element):
+        parts.append(part)
+        length += len(part)
+        if length > limit:
+            break
+    return squash(" ".join(parts) if len(parts) > 1 and _has_blocks(element) else "".join(parts))
+
+
+def _pieces(element: HtmlElement) -> Iterator[str]:
+    """Yield the text in the order of the page; of a box that holds half the page only the start."""
+    if not len(element):
+        if element.text and element.tag not in _CODE:
+            yield element.text
+        return
+    for event, inner in islice(etree.iterwalk(element, events=("start", "end")), MAX_STEPS):
+        if event == "end":
+            if inner.tail and inner is not element:
+                yield inner.tail
+        elif inner.text and inner.tag not in _CODE:
+            yield inner.text
+
+
+def _has_blocks(element: HtmlElement) -> bool:
+    """True when words of neighbouring children would run together without a space."""
+    return element.find("br") is not None or element.find("p") is not None or element.find("div") is not None
+
+
+def _nearest_scope(element: HtmlElement) -> HtmlElement | None:
+    for ancestor in element.iterancestors():
+        if ancestor.get("itemscope") is not None:
+            return ancestor
+    return None

@@ -1,0 +1,168 @@
+"""Articles of several pages: the address of the next page, and the pages joined to one article."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from urllib.parse import SplitResult, parse_qsl, urlsplit
+
+from lxml.html import HtmlElement
+
+from newsbot import urls
+from newsbot.clock import system_clock, utc
+from newsbot.extraction.fields.dates.published import probable_day
+from newsbot.extraction.page.page import Page, xpath
+from newsbot.extraction.selectors import Selected, layout_for
+from newsbot.extraction.strings import key
+from newsbot.items import Article
+from newsbot.rules.schema import Rule
+
+MAX_PAGES = 20
+"""Pages of one article that are joined; what has more is a list or a trap."""
+MAX_TEXT = 1_000_000
+
+_NEXT = xpath("//a[contains(concat(' ',@rel,' '),' next ')]")
+_PAGE_PART = re.compile(
+    r"^(?:page|p|seite|pagina|part|str|stranica)?[-_]?(\d{1,3})(?:\.\w{2,5})?$", re.IGNORECASE
+)
+_PAGE_KEYS = frozenset(
+    {"page", "p", "seite", "pagina", "pg", "part", "start", "paged", "pagenum", "pageno", "pagenumber"}
+    | {"page_no", "page_num", "currentpage", "_page", "stranica", "strona"}
+)
+_ENDING = re.compile(r"\.(?:s?html?|php|aspx?)$", re.IGNORECASE)
+_SHORT = (["p"], ["page"], ["part"])
+"""What stands before the number of an article, not of a page: /p/7."""
+_SAYS_PAGE = re.compile(r"page|seite|pagina|stranica|strona|\bpg=", re.IGNORECASE)
+_LONG_NAME = 12
+"""Letters; a shorter word as the whole path is a section or a script, not a story."""
+_SAME_LINE = 40
+"""Shorter lines may stand on two pages of one article."""
+
+
+def next_page(
+    tree: HtmlElement, url: str, rule: Rule | None = None, now: datetime | None = None
+) -> str | None:
+    """Return the address of the article's next page, absolute, or None.
+
+    A rule's ``next_page`` is believed on the same site. ``rel=next`` is believed only where the address is
+    that of this page but for a number: on many sites it leads to the next article. ``now`` (aware; default
+    the clock) helps to choose the layout of the rule.
+    """
+    page = Page.read(tree, url)
+    if rule is not None:
+        now = now or utc(system_clock())
+        selected = Selected(tree, layout_for(rule, probable_day(page, None, now), now))
+        for address in selected.addresses("next_page"):
+            found = _elsewhere(url, address)
+            if found is not None:
+                return found
+    stated = [*page.links.get("next", ())[:5], *(link.get("href") or "" for link in _NEXT(tree)[:5])]
+    for address in stated:
+        found = _elsewhere(url, address)
+        if found is not None and is_continuation(url, found):
+            return found
+    return None
+
+
+def first_page(tree: HtmlElement, url: str) -> str | None:
+    """Return the address of the page that this one continues, or None.
+
+    Believed is ``rel=canonical`` where that address is the page's own without its page number. One that
+    ends in a number itself may be another article, and ``rel=prev`` may lead to the article before.
+    """
+    if _number(urlsplit(url))[1] < 2:
+        return None
+    for address in Page.read(tree, url).links.get("canonical", ())[:3]:
+        found = _elsewhere(url, address)
+        numbered = found is not None and urlsplit(found).path.rstrip("/").rpartition("/")[2].isdecimal()
+        if found is not None and not numbered and is_continuation(found, url):
+            return found
+    return None
+
+
+def is_continuation(url: str, other: str) -> bool:
+    """True when ``other`` is a later page of what ``url`` shows: the same address but for a page number."""
+    one, two = urlsplit(url), urlsplit(other)
+    if _host(one) != _host(two):
+        return False
+    here, there = _number(one), _number(two)
+    return (
+        here[0] == there[0]
+        and there[1] > here[1]
+        and (_SAYS_PAGE.search(f"{two.path}?{two.query}") is not None or _names_story(here[0]))
+    )
+
+
+def _names_story(address: tuple[str, tuple[tuple[str, str], ...]]) -> bool:
+    """False where nothing but the number tells pages apart: /?p=7 and /news/7 are articles of their own."""
+    path, query = address
+    return bool(query) or "/" in path or any(not sign.isalpha() for sign in path) or len(path) > _LONG_NAME
+
+
+def join_pages(pages: Sequence[Article]) -> Article:
+    """Return one article of the pages of an article in order: the first one's fields, the text of all.
+
+    A long line that an earlier page has (headline, lead, box) comes once. Raises ``ValueError`` for no pages.
+    """
+    if not pages:
+        raise ValueError("there are no pages to join")
+    lines: list[str] = []
+    structure: dict[str, list[int]] = {}
+    seen: set[str] = set()
+    for page in pages[:MAX_PAGES]:
+        kinds = {number: kind for kind, numbers in page.structure.items() for number in numbers}
+        for number, line in enumerate(page.text.split("\n")):
+            words = key(line)
+            if len(line) < _SAME_LINE or words not in seen:
+                seen.add(words)
+                if number in kinds:
+                    structure.setdefault(kinds[number], []).append(len(lines))
+                lines.append(line)
+    first = pages[0]
+    modified = max((page.modified_at for page in pages if page.modified_at is not None), default=None)
+    return replace(
+        first,
+        text="\n".join(lines)[:MAX_TEXT],
+        structure=structure,
+        modified_at=modified,
+        partial=any(page.partial for page in pages),
+        extraction=first.extraction | {"pages": str(min(len(pages), MAX_PAGES))},
+    )
+
+
+def _elsewhere(url: str, address: str) -> str | None:
+    """The absolute address, if it is another page of the same site."""
+    found = urls.resolve(url, address) if address else None
+    if found is None or found.partition("#")[0] == url.partition("#")[0]:
+        return None
+    same = urls.site_of(_host(urlsplit(found))) == urls.site_of(_host(urlsplit(url)))
+    return found if same else None
+
+
+def _host(parts: SplitResult) -> str:
+    return (parts.hostname or "").lower()
+
+
+def _number(parts: SplitResult) -> tuple[tuple[str, tuple[tuple[str, str], ...]], int]:
+    """The address without its page number, and the number; 1 where there is none."""
+    number = 1
+    query = []
+    for name, value in parse_qsl(parts.query[:2000], keep_blank_values=True):
+        if name.lower() in _PAGE_KEYS and value.isdecimal() and len(value) <= 3:
+            number = int(value)
+        else:
+            query.append((name, value))
+    steps = [step for step in parts.path.split("/") if step]
+    match = _PAGE_PART.match(steps[-1]) if len(steps) > 1 and steps[:-1] not in _SHORT else None
+    if match is not None:
+        number = int(match[1])
+        steps.pop()
+        if len(steps) > 1 and steps[-1].lower() in _PAGE_KEYS:
+            steps.pop()
+    path = "/".join(steps)
+    tail = re.fullmatch(r"(.{8,}?)[-_,](?:(?:p|page|seite)[-_]?)?(\d{1,2})(\.\w{2,5})", path)
+    if tail is not None:
+        number, path = int(tail[2]), tail[1] + tail[3]
+    return (_ENDING.sub("", path), tuple(query)), number

@@ -1,0 +1,167 @@
+"""From the bytes of a page to a tree, in bounded time and memory whatever the bytes are."""
+
+from __future__ import annotations
+
+import re
+
+from lxml import etree
+from lxml.html import HtmlElement, HTMLParser, document_fromstring
+
+from newsbot.errors import NotAnArticle
+from newsbot.extraction.asides import without_asides
+from newsbot.extraction.page.charset import decode
+
+MAX_BYTES = 6_000_000
+"""What lies beyond is not looked at."""
+MAX_MARKUP = 2_500_000
+"""Length of the markup that is parsed, without scripts where these make it longer."""
+MAX_TAGS = 120_000
+"""Tags that are parsed; the longest real pages have about 30,000."""
+
+MAX_ATTRIBUTES = 150_000
+"""Attributes that are parsed; the longest real pages have about 20,000. Each copy takes 250 bytes for one."""
+
+MAX_MAINS = 5
+MAX_CELLS = 200
+LONG_MARKUP = 500_000
+MAX_CLASS = 500
+
+_NEVER_AROUND_MAIN = ("button", "nav", "header", "footer", "aside", "select", "label", "svg", "dialog")
+_BINARY = (
+    b"%PDF", b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"PK\x03\x04", b"\x1f\x8b", b"RIFF", b"ID3", b"OggS",
+    b"\x7fELF", b"Rar!", b"7z\xbc\xaf", b"MZ\x90", b"wOFF", b"wOF2", b"\xd0\xcf\x11\xe0", b"BZh",
+    b"\x28\xb5\x2f\xfd", b"fLaC",
+)  # fmt: skip
+_CONTROL = bytes(set(range(32)) - {9, 10, 12, 13, 27})
+_UNWANTED = bytes({*range(32), 127} - {9, 10, 12, 13})
+_SCRIPT_END = re.compile(r"</(?:script|style|svg)", re.IGNORECASE)
+_SCRIPT = re.compile(r"<(?:script|style|svg)\b", re.IGNORECASE)
+_LAYOUT_TAG = re.compile(
+    r"</?(?!/?(?:html|head|body|title|meta|link|script|style|p|h[1-6]|time|br)\b)[a-zA-Z][^<>]{0,2000}>",
+    re.IGNORECASE,
+)
+_TEXT = re.compile(r"[^\W_]")
+_LONG_CLASSES = etree.XPath(f"//*[string-length(@class) > {MAX_CLASS}]")
+_PLAIN_ELEMENTS = etree.ElementDefaultClassLookup(element=HtmlElement)
+"""lxml.html asks a Python function for the class of each element each time it is met; nobody here needs its
+classes for forms and links."""
+
+
+def parse_html(html: bytes, charset: str | None = None) -> HtmlElement:
+    """Return the tree of a page, without comments; ``charset`` is what the server declared.
+
+    Raises :class:`NotAnArticle` with ``binary`` or ``empty``. Time and memory are bounded: markup is
+    cut at :data:`MAX_MARKUP`, :data:`MAX_TAGS` and :data:`MAX_ATTRIBUTES` (scripts that hold no data go
+    first); libxml2 bounds depth and text.
+    """
+    if not html or html.isspace():
+        raise NotAnArticle("empty")
+    if is_binary(html):
+        raise NotAnArticle("binary")
+    markup = decode(html[:MAX_BYTES], charset)
+    if len(markup) > MAX_MARKUP:
+        markup = _without_scripts(markup)[:MAX_MARKUP]
+    for sign, most in (("<", MAX_TAGS), ("=", MAX_ATTRIBUTES)):
+        if markup.count(sign) > most:
+            markup = sign.join(markup.split(sign, most)[:most])
+    tree, too_deep = _parse(markup)
+    if too_deep:  # libxml2 stops at a depth of 256: read the page without the tags that only lay it out
+        tree, _ = _parse(_LAYOUT_TAG.sub(" ", markup))
+    if tree is None:
+        raise NotAnArticle("empty")
+    _mend(tree)
+    if len(markup) > LONG_MARKUP:
+        _shorten_classes(tree)
+        _limit_attributes(tree)
+    return tree
+
+
+def _mend(tree: HtmlElement) -> None:
+    """Mend what would mislead those who read the tree; one walk for all, a page's nodes lie far apart."""
+    found: dict[str, list[HtmlElement]] = {"main": [], "tr": [], "a": [], "span": [], "sup": []}
+    for element in tree.iter(*found):
+        found[str(element.tag)].append(element)
+    _free_main(found["main"])
+    _narrow_rows(found["tr"])
+    without_asides((*found["a"], *found["span"], *found["sup"]))
+
+
+def _free_main(mains: list[HtmlElement]) -> None:
+    """Make plain boxes of buttons and menus that were never closed and so swallowed the main part."""
+    for main in mains[:MAX_MAINS]:
+        for holder in main.iterancestors(*_NEVER_AROUND_MAIN):
+            holder.tag = "div"
+
+
+def _narrow_rows(rows: list[HtmlElement]) -> None:
+    """Break rows of more than :data:`MAX_CELLS` cells: extractors count a row at each of its cells."""
+    for row in rows:
+        if len(row) <= MAX_CELLS:
+            continue
+        last = row
+        cells = row[MAX_CELLS:]
+        for start in range(0, len(cells), MAX_CELLS):
+            following = row.makeelement("tr")
+            following.extend(cells[start : start + MAX_CELLS])
+            last.addnext(following)
+            last = following
+
+
+def _shorten_classes(tree: HtmlElement) -> None:
+    """Cut endless class names: extractors search each of them some thirty times."""
+    found = _LONG_CLASSES(tree)
+    for element in found if isinstance(found, list) else ():
+        if isinstance(element, HtmlElement):
+            element.set("class", (element.get("class") or "")[:MAX_CLASS])
+
+
+def _limit_attributes(tree: HtmlElement) -> None:
+    """Drop what stands after so many attributes: those without a value need not show in the markup."""
+    left = MAX_ATTRIBUTES
+    for element in tree.iter(etree.Element):
+        left -= len(element.attrib)
+        if left < 0:
+            element.attrib.clear()
+
+
+def is_binary(html: bytes) -> bool:
+    """True for files that are no text, whatever their content type says."""
+    start = html[:2048]
+    if start.startswith(_BINARY) or start[4:8] == b"ftyp":
+        return True
+    if b"<\0" in start or b"\0<" in start or start.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return start.count(b"\0\0") * 10 > len(start)  # UTF-16 has single zeros
+    control = len(start) - len(start.translate(None, _CONTROL))
+    return control * 20 > len(start)
+
+
+def _parse(markup: str) -> tuple[HtmlElement | None, bool]:
+    """Return the tree, and whether the parser gave up before the end of the page."""
+    if not _TEXT.search(markup):
+        return None, False
+    parser = HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True, huge_tree=False)
+    parser.set_element_class_lookup(_PLAIN_ELEMENTS)
+    try:
+        tree = document_fromstring(
+            markup.encode("utf-8", "replace").translate(None, _UNWANTED), parser=parser
+        )
+    except (etree.ParserError, etree.XMLSyntaxError, AssertionError, ValueError):
+        return None, False
+    stopped = any(entry.type == etree.ErrorTypes.ERR_RESOURCE_LIMIT for entry in parser.error_log)
+    return tree, stopped
+
+
+def _without_scripts(markup: str) -> str:
+    """Drop scripts, styles and drawings except JSON-LD, in linear time."""
+    kept: list[str] = []
+    at = 0
+    while match := _SCRIPT.search(markup, at):
+        end = _SCRIPT_END.search(markup, match.end())
+        stop = markup.find(">", end.end()) + 1 if end else 0
+        if not stop:
+            break
+        keep = "ld+json" in markup[match.start() : match.start() + 300]
+        kept.append(markup[at : stop if keep else match.start()])
+        at = stop
+    kept.append(markup[at:])
+    return "".join(kept)

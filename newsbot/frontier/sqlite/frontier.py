@@ -1,0 +1,341 @@
+"""The frontier in the embedded SQLite file; see :mod:`newsbot.frontier.base` for what it promises.
+
+Each change is one write transaction (``BEGIN IMMEDIATE``), so that any number of processes may share the
+file and a process that is killed leaves either all of a change or nothing of it. No operation looks at
+more rows than it hands out, moves, or is asked about, apart from hosts that ``accept`` refuses.
+"""
+
+from __future__ import annotations
+
+import secrets
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from newsbot.clock import Clock, system_clock
+from newsbot.connections.sqlite import open_database, readable_errors, snapshot, transaction
+from newsbot.frontier.base import ASIDE, Added, Entry, Known, Lease, Outlook, Resumed
+from newsbot.frontier.sqlite.adding import Adding, mark_done
+from newsbot.frontier.sqlite.frontier import transfer as sqlite_transfer
+from newsbot.frontier.sqlite.handout import choose, reclaim, settle, unsettled
+from newsbot.frontier.sqlite.outlook import look_ahead
+from newsbot.frontier.sqlite.resuming import take_again
+from newsbot.frontier.sqlite.rows import dump, entry_of, find
+from newsbot.frontier.sqlite.schema import MIGRATIONS, PUBLIC_STATES
+from newsbot.frontier.transfer import EntryCopy, HostCopy
+from newsbot.frontier.watching import Watch, Worker
+
+_LEASE = "UPDATE frontier_urls SET state = 'leased', at = ?, owner = ?, token = ? WHERE id = ?"
+_TURN = "UPDATE frontier_hosts SET last_turn = ?, next_turn = ? + delay WHERE id = ?"
+
+_ACK = """
+UPDATE frontier_urls SET state = 'done', at = :at, last_fetched = :now, attempts = 0, lost = 0,
+    owner = NULL, token = NULL
+WHERE fingerprint = :fingerprint AND state = 'leased' AND token = :token
+"""
+_NACK = """
+UPDATE frontier_urls SET state = 'held', at = :at, attempts = attempts + 1, lost = 0,
+    owner = NULL, token = NULL
+WHERE fingerprint = :fingerprint AND state = 'leased' AND token = :token
+"""
+_PUT_BACK = """
+UPDATE frontier_urls SET state = 'held', at = :at, owner = NULL, token = NULL
+WHERE fingerprint = :fingerprint AND state = 'leased' AND token = :token
+"""
+_GIVE_UP = """
+UPDATE frontier_urls SET state = 'aside', at = :at, data = :data, attempts = attempts + 1, lost = 0,
+    owner = NULL, token = NULL
+WHERE fingerprint = :fingerprint AND state = 'leased' AND token = :token
+"""
+
+# "at IS NOT NULL" holds for every lease; it lets SQLite use the index
+_RELEASE = """
+UPDATE frontier_urls SET state = 'waiting', at = due, owner = NULL, token = NULL
+WHERE state = 'leased' AND at IS NOT NULL AND owner = ?
+"""
+_LEASES_OF = """
+SELECT id, due, lost, data FROM frontier_urls WHERE state = 'leased' AND at IS NOT NULL AND owner = ?
+"""
+_OWNERS = """
+SELECT DISTINCT owner FROM frontier_urls WHERE state = 'leased' AND at IS NOT NULL ORDER BY owner
+"""
+_AT_WORK = "SELECT DISTINCT owner FROM frontier_urls WHERE state = 'leased' AND at > ? ORDER BY owner"
+_WORKERS = """
+SELECT owner, count(*), min(at) FROM frontier_urls WHERE state = 'leased' AND at IS NOT NULL
+GROUP BY owner ORDER BY owner
+"""
+_LATE = """
+SELECT min(since) FROM (
+    SELECT min(due) AS since FROM frontier_urls WHERE state = 'ready' AND due > 0 AND due <= :now
+    UNION ALL SELECT min(at) FROM frontier_urls WHERE state = 'waiting' AND at > 0 AND at <= :now
+    UNION ALL SELECT min(at) FROM frontier_urls WHERE state = 'done' AND at > 0 AND at <= :now
+)
+"""
+_EXTEND = "UPDATE frontier_urls SET at = ? WHERE state = 'leased' AND at IS NOT NULL AND owner = ?"
+
+_SET_POLITENESS = """
+INSERT INTO frontier_hosts (host, delay, concurrency) VALUES (?, ?, ?)
+ON CONFLICT (host) DO UPDATE SET delay = excluded.delay, concurrency = excluded.concurrency,
+    next_turn = max(next_turn, coalesce(last_turn + excluded.delay, next_turn))
+WHERE delay <> excluded.delay OR concurrency <> excluded.concurrency
+"""
+_SLOW_DOWN = """
+INSERT INTO frontier_hosts (host, delay, concurrency) VALUES (?, ?, ?)
+ON CONFLICT (host) DO UPDATE SET delay = max(delay, excluded.delay),
+    concurrency = min(concurrency, excluded.concurrency),
+    next_turn = max(next_turn, coalesce(last_turn + max(delay, excluded.delay), next_turn))
+WHERE delay < excluded.delay OR concurrency > excluded.concurrency
+"""
+_BACK_OFF = """
+INSERT INTO frontier_hosts (host, next_turn) VALUES (?, ?)
+ON CONFLICT (host) DO UPDATE SET next_turn = max(next_turn, excluded.next_turn)
+"""
+
+_TAKE_TURN = """
+INSERT INTO frontier_hosts (host, last_turn, next_turn) VALUES (?, ?, ? + 1.0)
+ON CONFLICT (host) DO UPDATE SET
+    last_turn = max(next_turn, ?), next_turn = max(next_turn, ?) + delay
+RETURNING last_turn
+"""
+"""A host that nobody told of has a delay of one second, as in the table."""
+
+_ENTRY = """
+SELECT u.*, h.host AS host_name FROM frontier_urls u JOIN frontier_hosts h ON h.id = u.host
+WHERE u.fingerprint = ?
+"""
+_ASIDE = """
+SELECT u.*, h.host AS host_name FROM frontier_urls u JOIN frontier_hosts h ON h.id = u.host
+WHERE u.state = 'aside' AND u.at IS NOT NULL ORDER BY u.at DESC LIMIT ?
+"""
+
+
+class SqliteFrontier:
+    """A :class:`newsbot.frontier.base.Frontier` in the SQLite file ``path``, which is made if missing.
+
+    ``clock`` gives the present in POSIX seconds; processes that share a file must share a clock.
+    Raises :class:`newsbot.errors.DataError` kinds, also from every method.
+    """
+
+    def __init__(self, path: Path, *, clock: Clock = system_clock) -> None:
+        self._path = path
+        self._clock = clock
+        self._db = open_database(path, component="frontier", migrations=MIGRATIONS)
+
+    # --- putting in
+    def add(self, entries: Sequence[Entry], *, force: bool = False) -> list[Added]:
+        """Queue what is new; see the protocol."""
+        fingerprints = [entry.fingerprint for entry in entries]
+        with self._reading() as db:  # most links are known: they cost no write lock
+            adding = Adding(find(db, fingerprints), force=force)
+            verdicts = [adding.take(entry) for entry in entries]
+        if not adding.changed:
+            return verdicts
+        with self._writing() as db:
+            adding = Adding(find(db, fingerprints), force=force)
+            verdicts = [adding.take(entry) for entry in entries]
+            adding.write(db)
+        return verdicts
+
+    def mark_done(self, entries: Sequence[Entry], next_due: float | None) -> None:
+        """Record entries as done without a fetch of their own; see the protocol."""
+        with self._writing() as db:
+            mark_done(db, entries, next_due)
+
+    # --- handing out
+    def lease(
+        self,
+        owner: str,
+        limit: int,
+        *,
+        horizon: float,
+        ttl: float,
+        accept: Callable[[str], bool] | None = None,
+    ) -> list[Lease]:
+        """Hand out up to ``limit`` entries; see the protocol."""
+        if limit <= 0:
+            return []
+        with self._writing() as db:
+            now = self._clock()
+            settle(db, now, horizon)
+            rows = choose(db, now, horizon, limit, accept=accept, owner=owner)
+            chosen = [(secrets.token_hex(8), row) for row in rows]
+            db.executemany(_LEASE, [(now + ttl, owner, token, row["id"]) for token, row in chosen])
+            db.executemany(_TURN, [(now, now, host) for host in {row["host_id"] for _, row in chosen}])
+        return [
+            Lease(
+                entry=entry_of(row),
+                owner=owner,
+                token=token,
+                deadline=now + ttl,
+                attempts=row["attempts"],
+                lost=row["lost"],
+                last_fetched=row["last_fetched"],
+            )
+            for token, row in chosen
+        ]
+
+    def ack(self, lease: Lease, *, next_due: float | None) -> bool:
+        """The work is done and stored; False when the lease is no longer the caller's."""
+        return self._end(lease, _ACK, at=next_due, now=self._clock())
+
+    def nack(self, lease: Lease, *, delay: float, aside: bool = False, counted: bool = True) -> bool:
+        """The work failed: pending again after ``delay`` seconds, or set aside; see the protocol."""
+        if not aside:
+            return self._end(lease, _NACK if counted else _PUT_BACK, at=self._clock() + max(0.0, delay))
+        note = f"given up after {lease.attempts + 1} attempts"
+        return self._end(lease, _GIVE_UP, at=self._clock(), data=dump({**lease.entry.data, ASIDE: note}))
+
+    def release(self, owner: str, *, lost: bool = False) -> int:
+        """Hand back all leases of ``owner`` at once; how many."""
+        with self._writing() as db:
+            if not lost:
+                return db.execute(_RELEASE, (owner,)).rowcount
+            rows = db.execute(_LEASES_OF, (owner,)).fetchall()
+            reclaim(db, rows, self._clock())
+            return len(rows)
+
+    def owners(self) -> list[str]:
+        """Who holds leases now."""
+        with self._reading() as db:
+            return [row[0] for row in db.execute(_OWNERS)]
+
+    def extend(self, owner: str, ttl: float) -> int:
+        """Heartbeat: all leases of ``owner`` now end ``ttl`` seconds from now; how many."""
+        with self._writing() as db:
+            return db.execute(_EXTEND, (self._clock() + ttl, owner)).rowcount
+
+    def resume(self, owner: str, leases: Sequence[Lease], ttl: float) -> Resumed:
+        """Go on with work after the file could not be used for long; see the protocol."""
+        with self._writing() as db:
+            return Resumed(take_again(db, owner, leases, self._clock() + ttl))
+
+    # --- politeness
+    def set_politeness(self, host: str, *, delay: float, concurrency: int, at_least: bool = False) -> None:
+        """Set one turn of the host's clock (seconds) and how many leases it may have out.
+
+        With ``at_least`` a known host never becomes faster by it.
+
+        A longer delay holds from the last turn on. Raises ``ValueError`` for a delay below 0 or a
+        concurrency below 1.
+        """
+        if not delay >= 0 or concurrency < 1:
+            raise ValueError(f"{host}: delay {delay} and concurrency {concurrency} must be at least 0 and 1")
+        with self._writing() as db:
+            db.execute(_SLOW_DOWN if at_least else _SET_POLITENESS, (host, delay, concurrency))
+
+    def back_off(self, host: str, seconds: float) -> None:
+        """Let the host rest for ``seconds`` from now. Never shortens."""
+        with self._writing() as db:
+            db.execute(_BACK_OFF, (host, self._clock() + seconds))
+
+    def take_turn(self, host: str) -> float:
+        """Take the host's next turn for a request that is not queued; seconds until it comes."""
+        now = self._clock()
+        with self._writing() as db:
+            (at,) = db.execute(_TAKE_TURN, (host, now, now, now, now)).fetchone()
+        return max(0.0, float(at) - now)
+
+    # --- looking
+    def known(self, fingerprints: Sequence[bytes]) -> dict[bytes, Known]:
+        """What is known of those URLs; unknown ones are missing from the answer."""
+        with self._reading() as db:
+            return {
+                fingerprint: Known(
+                    state=PUBLIC_STATES[row["state"]],
+                    last_fetched=row["last_fetched"],
+                    next_due=_next_due(row),
+                )
+                for fingerprint, row in find(db, fingerprints).items()
+            }
+
+    def entry(self, fingerprint: bytes) -> Entry | None:
+        """The entry as it stands; ``data[ASIDE]`` says why one was set aside."""
+        with self._reading() as db:
+            row = db.execute(_ENTRY, (fingerprint,)).fetchone()
+        return None if row is None else entry_of(row)
+
+    def aside(self, limit: int) -> list[Entry]:
+        """The entries that were set aside last, the newest first; ``data[ASIDE]`` says why."""
+        with self._reading() as db:
+            return [entry_of(row) for row in db.execute(_ASIDE, (limit,))]
+
+    def outlook(self, *, horizon: float, accept: Callable[[str], bool] | None = None) -> Outlook:
+        """What is pending within ``horizon`` and when the next entry can be leased."""
+        now = self._clock()
+        with self._reading() as db:
+            if not unsettled(db, now, horizon):
+                return look_ahead(db, now, horizon, accept)
+        with self._writing() as db:
+            settle(db, now, horizon)
+            return look_ahead(db, now, horizon, accept)
+
+    def counts(self) -> dict[str, int]:
+        """How many entries are in each state: keys pending, leased, done, aside, hosts."""
+        with self._reading() as db:
+            counts = dict.fromkeys(PUBLIC_STATES.values(), 0)
+            for state, urls in db.execute("SELECT state, urls FROM frontier_totals"):
+                counts[PUBLIC_STATES[state]] += urls
+            (counts["hosts"],) = db.execute("SELECT count(*) FROM frontier_hosts").fetchone()
+            return counts
+
+    def watch(self) -> Watch:
+        """Look at workers and lag; see :mod:`newsbot.frontier.watching`."""
+        now = self._clock()
+        with self._reading() as db:
+            (late,) = db.execute(_LATE, {"now": now}).fetchone()
+            workers = [Worker(*row) for row in db.execute(_WORKERS)]
+        return Watch(now, late, workers)
+
+    # --- copies
+    def at_work(self) -> list[str]:
+        """Who holds leases that have not run out; see :mod:`newsbot.frontier.transfer`."""
+        with self._reading() as db:
+            return [row[0] for row in db.execute(_AT_WORK, (self._clock(),))]
+
+    def copy_hosts(self) -> Iterator[HostCopy]:
+        """All hosts; see :mod:`newsbot.frontier.transfer`."""
+        with readable_errors(self._path):
+            for some in sqlite_transfer.copy_hosts(self._db):
+                yield from some
+
+    def copy_entries(self) -> Iterator[EntryCopy]:
+        """All entries; see :mod:`newsbot.frontier.transfer`."""
+        with readable_errors(self._path):
+            for some in sqlite_transfer.copy_entries(self._db):
+                yield from some
+
+    def take_entries(self, copies: Sequence[EntryCopy]) -> None:
+        """Keep entries that are not known yet; see :mod:`newsbot.frontier.transfer`."""
+        with self._writing() as db:
+            sqlite_transfer.take_entries(db, copies)
+
+    def close(self) -> None:
+        """Release the file. Does not hand leases back: call :meth:`release` first."""
+        self._db.close()
+
+    # --- inside
+    def _end(self, lease: Lease, statement: str, **values: Any) -> bool:
+        """End a lease if it is still the caller's."""
+        key = {"fingerprint": lease.entry.fingerprint, "token": lease.token}
+        with self._writing() as db:
+            return db.execute(statement, {**key, **values}).rowcount == 1
+
+    @contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection]:
+        with readable_errors(self._path), snapshot(self._db):
+            yield self._db
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        with readable_errors(self._path), transaction(self._db):
+            yield self._db
+
+
+def _next_due(row: sqlite3.Row) -> float | None:
+    state = PUBLIC_STATES[row["state"]]
+    if state == "done":
+        due: float | None = row["at"]
+        return due
+    return float(row["due"]) if state == "pending" else None

@@ -1,0 +1,122 @@
+"""What is still to come, and when: counted and computed from indexes, without looking at every row."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from newsbot.frontier.base import Outlook
+
+_OVERDUE = """
+SELECT host, count(*) AS urls FROM frontier_urls
+WHERE state IN ('waiting', 'done') AND at <= :horizon GROUP BY host
+UNION ALL
+SELECT host, count(*) FROM frontier_urls
+WHERE state = 'leased' AND at <= :now AND due <= :horizon GROUP BY host
+"""
+
+_HELD = """
+SELECT host, count(*) AS urls, min(at) AS ends FROM frontier_urls
+WHERE state = 'held' AND at IS NOT NULL AND due <= ? GROUP BY host
+"""
+
+_LIVE_LEASES = """
+SELECT host, count(*) AS urls FROM frontier_urls
+WHERE state = 'leased' AND at > ? AND due <= ? GROUP BY host
+"""
+_DEADLINES = "SELECT host, min(at) FROM frontier_urls WHERE state = 'leased' AND at IS NOT NULL GROUP BY host"
+
+_FREE = """
+SELECT id, host, next_turn FROM frontier_hosts WHERE ready > 0 AND leased < concurrency ORDER BY next_turn
+"""
+_FULL = "SELECT * FROM frontier_hosts WHERE ready > 0 AND leased >= concurrency ORDER BY next_turn"
+_HAS_READY = "SELECT 1 FROM frontier_urls WHERE state = 'ready' AND host = ? AND due <= ? LIMIT 1"
+
+_READY = "SELECT urls FROM frontier_totals WHERE state = 'ready'"
+_READY_BY_HOST = "SELECT host, ready FROM frontier_hosts WHERE ready > 0"
+_READY_WITHIN = """
+SELECT host, count(*) AS urls FROM frontier_urls WHERE state = 'ready' AND due <= ? GROUP BY host
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Present:
+    """One moment, seen from one horizon, for the hosts that are accepted."""
+
+    db: sqlite3.Connection
+    now: float
+    horizon: float
+    accept: Callable[[str], bool] | None
+
+    def takes(self, host: sqlite3.Row) -> bool:
+        return self.accept is None or self.accept(host["host"])
+
+    def with_hosts(self, rows: Iterable[sqlite3.Row]) -> list[tuple[sqlite3.Row, sqlite3.Row]]:
+        """Pair rows with their host's row, and leave out hosts that are refused."""
+        one = "SELECT * FROM frontier_hosts WHERE id = ?"
+        pairs = [(row, self.db.execute(one, (row["host"],)).fetchone()) for row in list(rows)]
+        return [(row, host) for row, host in pairs if self.takes(host)]
+
+
+def look_ahead(
+    db: sqlite3.Connection, now: float, horizon: float, accept: Callable[[str], bool] | None
+) -> Outlook:
+    """Return the outlook; to be called after :func:`newsbot.frontier.sqlite.handout.settle`.
+
+    Should more have fallen due than one call settles, the answer is "at once": the next lease goes on.
+    """
+    present = _Present(db, now, horizon, accept)
+    overdue = present.with_hosts(db.execute(_OVERDUE, {"now": now, "horizon": horizon}))
+    held = present.with_hosts(db.execute(_HELD, (horizon,)))
+    return Outlook(
+        next_at=now if overdue else min(_openings(present, held), default=None),
+        pending=sum(row["urls"] for row, _ in overdue + held) + _count_ready(present),
+        leased=sum(row["urls"] for row, _ in present.with_hosts(db.execute(_LIVE_LEASES, (now, horizon)))),
+    )
+
+
+def _openings(present: _Present, held: list[tuple[sqlite3.Row, sqlite3.Row]]) -> Iterator[float]:
+    """Yield the moments among which the first is the answer."""
+    free = _first_free(present)
+    if free is not None:
+        yield free
+        if free <= present.now:
+            return  # at once: no other is better
+    deadlines: dict[int, float] = dict(present.db.execute(_DEADLINES).fetchall())
+    for host in present.db.execute(_FULL):
+        if present.takes(host) and _has_ready(present, host):
+            yield _opens(host, deadlines)
+    for row, host in held:
+        yield max(row["ends"], _opens(host, deadlines))
+
+
+def _first_free(present: _Present) -> float | None:
+    """Return the turn of the first host that has room and something ready."""
+    for host in present.db.execute(_FREE):
+        if present.takes(host) and _has_ready(present, host):
+            turn: float = host["next_turn"]
+            return turn
+    return None
+
+
+def _opens(host: sqlite3.Row, deadlines: dict[int, float]) -> float:
+    """Return when the host may be asked next, as far as its clock and the leases out now tell."""
+    turn: float = host["next_turn"]
+    return turn if host["leased"] < host["concurrency"] else max(turn, deadlines.get(host["id"], turn))
+
+
+def _has_ready(present: _Present, host: sqlite3.Row) -> bool:
+    return present.db.execute(_HAS_READY, (host["id"], present.horizon)).fetchone() is not None
+
+
+def _count_ready(present: _Present) -> int:
+    """Count what is ready within the horizon: by the counters, unless another worker looks further."""
+    db = present.db
+    (furthest,) = db.execute("SELECT furthest FROM frontier_horizon").fetchone()
+    if furthest > present.horizon:
+        rows = db.execute(_READY_WITHIN, (present.horizon,))
+        return sum(row["urls"] for row, _ in present.with_hosts(rows))
+    if present.accept is None:
+        return int(db.execute(_READY).fetchone()[0])
+    return sum(host["ready"] for host in db.execute(_READY_BY_HOST) if present.takes(host))

@@ -1,5 +1,0 @@
-"""Articles from files of others: WARC, CC-NEWS among them."""
-
-from newsbot.importing.importer import HEADINGS, Importer, Progress
-
-__all__ = ["HEADINGS", "Importer", "Progress"]

@@ -1,0 +1,73 @@
+"""URLs that a person asks for: queued before all that was found, also if they are known."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from typing import cast
+
+from newsbot.crawl.links.entries import entry_for, page_for
+from newsbot.errors import ArgumentError
+from newsbot.frontier.base import Added, Entry, Frontier
+from newsbot.items import Kind, Link, Where
+from newsbot.ranking.judging import Judgement
+from newsbot.rules import RuleSet
+from newsbot.rules.match import classify
+from newsbot.sites.removals import Tombstones
+from newsbot.storage.base import Storage
+from newsbot.storage.notes import Notes
+from newsbot.urls import canonicalize
+
+PRIORITY = 100.0
+"""What a person asks for goes before all that was found."""
+BATCH = 1000
+LOOKED_AT = 1000
+"""Pages of a site that are looked at to see whether a host is known."""
+
+
+def entry_by_hand(url: str, rules: RuleSet, kind: Kind | None, now: float) -> Entry:
+    """Return the entry of a URL that a person asks for. Raises ``ValueError`` if it cannot be fetched."""
+    rule = rules.for_url(url)
+    match = classify(rule, canonicalize(url, rule.drop_query))
+    judgement = Judgement(
+        kind=kind or match.kind or Kind.ARTICLE, priority=PRIORITY, accepted=True, reason="added by hand"
+    )
+    link = Link(url=url, where=Where.ARGUMENT, kind=judgement.kind)
+    return entry_for(link, rule, judgement, depth=0, referrer=None, now=now, force=True)
+
+
+def queue_by_hand(
+    entries: Sequence[Entry], rules: RuleSet, storage: Storage, frontier: Frontier
+) -> list[Added]:
+    """Record the pages, then queue them: a crash in between leaves nothing queued without a record.
+
+    Raises :class:`ArgumentError` if one of them was taken out and is to stay out.
+    """
+    _must_be_allowed(entries, cast("Notes", storage))
+    now = time.time()
+    for entry in {entry.host: entry for entry in entries}.values():
+        rule = rules.for_url(entry.url)
+        if not _host_is_known(storage, rule.domain, entry.host):  # else a crawl may have set a longer delay
+            frontier.set_politeness(entry.host, delay=rule.delay, concurrency=rule.concurrency)
+    verdicts: list[Added] = []
+    for start in range(0, len(entries), BATCH):
+        batch = entries[start : start + BATCH]
+        storage.discover([page_for(entry, now) for entry in batch])
+        verdicts += frontier.add(batch, force=True)
+    return verdicts
+
+
+def _host_is_known(storage: Storage, domain: str, host: str) -> bool:
+    return any(page.host == host for page in islice(storage.iter_pages(source=domain), LOOKED_AT))
+
+
+def _must_be_allowed(entries: Iterable[Entry], notes: Notes) -> None:
+    """Raise :class:`ArgumentError` for what was taken out and is to stay out."""
+    tombstones = Tombstones(time.time)
+    tombstones.read(notes)
+    for entry in entries:
+        if tombstones.covers(entry.fingerprint, entry.host):
+            raise ArgumentError(
+                f"{entry.url}: was taken out and is kept out; see scrapy remove --list and --allow"
+            )

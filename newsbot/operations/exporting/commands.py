@@ -1,0 +1,178 @@
+"""``scrapy articles export`` and ``scrapy articles feed``, and how commands are told which articles."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from newsbot.cli.command import Action, Argument, Call, moment, one_of, positive
+from newsbot.errors import ArgumentError
+from newsbot.items import Article
+from newsbot.operations.exporting import (
+    FORMATS,
+    Format,
+    Writer,
+    atomic_target,
+    export_new,
+    format_of,
+    writer_of,
+)
+from newsbot.operations.exporting.feed import TYPES, feed_of
+from newsbot.operations.reading import stored
+from newsbot.rights import opted_out
+from newsbot.storage.base import ArticleFilter
+from newsbot.storage.changes import Changes
+from newsbot.storage.notes import Notes
+from newsbot.urls import canonicalize
+
+WHICH = (
+    Argument("--source", metavar="DOMAIN", help="only of this site"),
+    Argument("--language", metavar="CODE", help="only in this language, e.g. ru"),
+    Argument("--since", metavar="DATE", type=moment, help="published at or after: 2024-05-31, or 7d (ago)"),
+    Argument("--until", metavar="DATE", type=moment, help="published before"),
+)
+
+_WITHOUT_AI = Argument(
+    "--without-ai-opt-outs",
+    action="store_true",
+    help="leave out articles whose site reserves them against use by AI",
+)
+
+
+def chosen(call: Call) -> ArticleFilter:
+    """Return what the arguments of WHICH say. Raises :class:`ArgumentError`."""
+    options = call.options
+    if options.since and options.until and options.since >= options.until:
+        raise ArgumentError("--since is not before --until: nothing would match")
+    return ArticleFilter(
+        source=options.source and options.source.lower(),
+        language=options.language and options.language.lower(),
+        since=options.since,
+        until=options.until,
+    )
+
+
+def export(call: Call) -> int:
+    """Write articles to a file or to stdout; how many is said on stderr."""
+    path = None if str(call.options.output) == "-" else call.options.output
+    if call.options.new is not None:
+        return _export_new(call, path)
+    format_ = _export_format(call, path)
+    make_writer = writer_of(format_)  # what is missing is said before a file is touched
+    with stored(call.settings) as storage, atomic_target(path) as stream:
+        writer = make_writer(stream, name=path.name if path else "")
+        count = _write(call, writer, storage.iter_articles(chosen(call)))
+    if call.json and path is not None:
+        call.document({"file": str(path), "format": format_.name, "articles": count})
+    call.note(f"{count} articles exported" + (f" to {path}" if path else ""))
+    return 0
+
+
+def _export_new(call: Call, path: Path | None) -> int:
+    """Write what is new since the last export of the same name to a file of its own."""
+    options = call.options
+    if path is None:
+        raise ArgumentError("--new needs -o FILE: its name gets a number, e.g. articles-000001.jsonl")
+    if options.since or options.until:
+        raise ArgumentError("--new takes no --since and no --until: it goes on where the last one ended")
+    format_, where = _export_format(call, path), chosen(call)
+    make_writer = writer_of(format_)
+    kept = {
+        "format": format_.name,
+        "source": where.source,
+        "language": where.language,
+        "without_ai": options.without_ai_opt_outs,
+    }
+    with stored(call.settings) as storage:
+
+        def write(stream: BinaryIO, file: Path, after: float, until: float) -> int:
+            found = cast("Changes", storage).changed(where, after=after, until=until)
+            return _write(call, make_writer(stream, name=file.name), found)
+
+        written = export_new(cast("Notes", storage), options.new, path, kept, write)
+    if call.json:
+        file = None if written.file is None else str(written.file)
+        call.document({"file": file, "format": format_.name, "articles": written.articles})
+    if written.finished is not None:
+        call.note(f"{written.finished}: was whole already, the last export was broken off after it")
+    call.note(f"{written.articles} articles exported" + (f" to {written.file}" if written.file else ""))
+    return 0
+
+
+def feed(call: Call) -> int:
+    """Write the newest articles that a query finds as a feed."""
+    options = call.options
+    path = None if str(options.output) == "-" else options.output
+    try:
+        _ = options.address and canonicalize(options.address)
+    except ValueError as error:
+        raise ArgumentError(f"--address: {error}") from error
+    with stored(call.settings) as storage:
+        data = feed_of(
+            storage,
+            options.query,
+            chosen(call),
+            kind=options.format,
+            limit=options.limit,
+            address=options.address,
+        )
+    with atomic_target(path) as stream:
+        stream.write(data)
+    return 0
+
+
+def _write(call: Call, writer: Writer, articles: Iterable[Article]) -> int:
+    """Write those that are wanted, and the end of the file; return how many."""
+    count = 0
+    for article in articles:
+        if not (call.options.without_ai_opt_outs and opted_out(article.rights)):
+            writer.write(article)
+            count += 1
+    writer.close()
+    return count
+
+
+def _export_format(call: Call, path: Path | None) -> Format:
+    format_ = FORMATS[call.options.format] if call.options.format else format_of(path)
+    if path is None and format_.binary and sys.stdout.isatty():
+        raise ArgumentError(f"{format_.name} is not for terminals: give a file with -o")
+    if path is None and call.json and format_.name != "jsonl":
+        raise ArgumentError(
+            f"--json and --format {format_.name} contradict each other; leave one out or add -o FILE"
+        )
+    return format_
+
+
+EXPORT = Action(
+    "export",
+    "Write articles to a file or to stdout",
+    export,
+    (
+        Argument(
+            "--format",
+            type=one_of(*FORMATS),
+            metavar="FORMAT",
+            help=f"{', '.join(FORMATS)}; else by the file's name; else jsonl",
+        ),
+        Argument("-o", "--output", type=Path, metavar="FILE", help="replaced when all is written"),
+        *WHICH,
+        _WITHOUT_AI,
+        Argument("--new", metavar="NAME", help="what is new since the last export called NAME"),
+    ),
+)
+
+FEED = Action(
+    "feed",
+    "Write the newest articles that a query finds as an Atom or RSS feed",
+    feed,
+    (
+        Argument("query", nargs="?", default="", help="as in search; without one all articles"),
+        Argument("--format", type=one_of(*TYPES), metavar="KIND", default="atom", help="atom or rss"),
+        Argument("-o", "--output", type=Path, metavar="FILE", help="replaced when all is written"),
+        *WHICH,
+        Argument("--limit", type=positive, default=50, help="at most so many (50)"),
+        Argument("--address", metavar="URL", default="", help="where the feed can be had"),
+    ),
+)

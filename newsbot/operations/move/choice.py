@@ -1,0 +1,125 @@
+"""What of the source is moved: all, some sites, or some articles with their pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import islice
+from typing import Any
+
+from newsbot.items import Article
+from newsbot.operations.move.side import WholeStorage
+from newsbot.sites.removals import REMOVED
+from newsbot.storage.books import Book, JoinedStory, KeptNote, PollDay
+from newsbot.storage.checks import PageCheck
+from newsbot.storage.results import SearchResult
+from newsbot.storage.transfer import AT_ONCE, AliasCopy, ArticleCopy, PageCopy, TextCopy
+from newsbot.urls import canonicalize, fingerprint
+
+KINDS = ("pages", "articles", "texts", "aliases")
+"""What a storage holds, in the order in which it is copied."""
+NOTES = (REMOVED,)
+"""Kinds of notes that go with every part; others are learned anew."""
+
+
+@dataclass(slots=True)
+class Choice:
+    """``sites``: domains; None: all. ``since``, ``until``: when articles were published (or else fetched).
+    ``max_articles``: that many of them, taken at random; None: all.
+
+    Chosen articles are remembered by their keys: some 300 bytes each.
+    """
+
+    sites: tuple[str, ...] | None = None
+    max_articles: int | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    _articles: set[bytes] | None = field(default=None, init=False)
+    _pages: set[bytes] = field(default_factory=set, init=False)
+
+    @property
+    def everything(self) -> bool:
+        """True when nothing is left out."""
+        return self.sites is None and not self.of_articles
+
+    @property
+    def of_articles(self) -> bool:
+        """True when only some articles are wanted: something to read, nothing that waits to be fetched."""
+        return (self.max_articles, self.since, self.until) != (None, None, None)
+
+    def prepare(self, storage: WholeStorage) -> None:
+        """Choose the articles. Their keys are hashes: the first ones are as good as random ones."""
+        if not self.of_articles:
+            return
+        self._articles = set()
+        right = filter(self._is_in_time, storage.copy_articles("", self.sites))
+        for copy in islice(right, self.max_articles):
+            self._articles.add(copy.fingerprint)
+            self._pages.add(copy.fingerprint)
+            with suppress(ValueError):  # an address that nobody can ask for
+                self._pages.add(fingerprint(canonicalize(copy.article.url)))
+
+    def copies(self, storage: WholeStorage, kind: str, after: str = "") -> Iterator[Any]:
+        """Yield the chosen copies of one of :data:`KINDS`."""
+        if kind == "pages" and self.of_articles:
+            return self._own_pages(storage, after)
+        some = getattr(storage, f"copy_{kind}")(after, self.sites)
+        return some if self._articles is None else filter(self._is_chosen, some)
+
+    def _own_pages(self, storage: WholeStorage, after: str) -> Iterator[PageCopy]:
+        """Yield the pages of the chosen articles: to look for them among all would take too long.
+
+        Which referrers they have beyond the first ones is not known then, only how many.
+        """
+        left = iter(sorted(key for key in self._pages if key > bytes.fromhex(after)))
+        while keys := list(islice(left, AT_ONCE)):
+            found = storage.pages(keys)
+            for page in (found[key] for key in keys if key in found):
+                if self.has_site(page.source):
+                    yield PageCopy(page)
+
+    def results(self, storage: WholeStorage) -> Iterator[SearchResult]:
+        """Yield what searches over the pages of the chosen sites found."""
+        for search in storage.searches():
+            yield from (one for one in storage.results(search.search) if self.has_site(one.source))
+
+    def checks(self, storage: WholeStorage) -> Iterator[PageCheck]:
+        """Yield the checks of the pages of the chosen sites."""
+        for page in storage.iter_checked():
+            if self.has_site(page.source):
+                yield from page.checks
+
+    def books(self, storage: WholeStorage) -> Iterator[Book]:
+        """Yield joined stories, notes and polls; of a part its sources' polls, and the notes of NOTES."""
+        urls = {record.url for record in storage.sources() if self.has_site(record.source)}
+        for book in storage.copy_books():
+            if (
+                self.everything
+                or isinstance(book, JoinedStory)
+                or (isinstance(book, KeptNote) and book.kind in NOTES)
+                or (isinstance(book, PollDay) and book.url in urls)
+            ):
+                yield book
+
+    def has_article(self, article: Article) -> bool:
+        """Return True for the articles wanted."""
+        if self._articles is not None:
+            return fingerprint(article.canonical_url) in self._articles
+        return self.has_site(article.source)
+
+    def has_site(self, domain: str) -> bool:
+        """Return True for the sites wanted."""
+        return self.sites is None or domain in self.sites
+
+    def _is_in_time(self, copy: ArticleCopy) -> bool:
+        moment = copy.article.published_at or copy.article.fetched_at
+        if moment is None:
+            return self.since is None and self.until is None
+        return (self.since is None or moment >= self.since) and (self.until is None or moment < self.until)
+
+    def _is_chosen(self, copy: ArticleCopy | TextCopy | AliasCopy) -> bool:
+        assert self._articles is not None
+        article = copy.fingerprint if isinstance(copy, ArticleCopy) else copy.article
+        return article in self._articles

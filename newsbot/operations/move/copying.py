@@ -1,0 +1,171 @@
+"""The copying itself: batch by batch, each noted when it is safe on the other side."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from functools import partial
+from itertools import islice
+from typing import Any, TypeVar
+
+from newsbot.clock import system_clock
+from newsbot.crawl.links.entries import entry_again
+from newsbot.crawl.refill import PENDING
+from newsbot.dedup.rebuilding import rebuild
+from newsbot.frontier.base import Known, LeanFrontier
+from newsbot.frontier.transfer import EntryCopy
+from newsbot.items import PageRecord
+from newsbot.operations.move.choice import KINDS, Choice
+from newsbot.operations.move.journal import Journal
+from newsbot.operations.move.side import Side, WholeFrontier, WholeStorage
+
+BATCH = 500
+OWNER = "move"
+_RIGHT_SECONDS = 60.0
+Report = Callable[[str, int], None]
+"""Told what kind of thing has been moved, and how many of it so far."""
+
+_Thing = TypeVar("_Thing")
+
+
+def copy_all(source: Side, target: Side, choice: Choice, journal: Journal, report: Report) -> None:
+    """Copy what is chosen; what the journal knows is left out. Raises :class:`DataError` kinds."""
+    assert source.storage is not None
+    choice.prepare(source.storage)
+    if target.storage is not None:
+        for kind in KINDS:
+            left = choice.copies(source.storage, kind, journal.after(kind))
+            _copy_kind(left, target.storage, kind, journal, report)
+        _copy_books(source.storage, target.storage, choice, report)
+    if target.frontier is not None:
+        assert source.frontier is not None
+        _copy_frontier(source, target.frontier, choice, journal, report)
+    if target.index is not None:
+        # a sample's texts are few where they have arrived
+        texts = source.storage if choice.everything else target.storage or source.storage
+        rebuild(texts, target.index, time.time(), partial(report, "near"), choice.has_article)
+
+
+def _copy_kind(
+    copies: Iterable[Any], target: WholeStorage, kind: str, journal: Journal, report: Report
+) -> None:
+    take = getattr(target, f"take_{kind}")
+    for some in batches(copies):
+        take(some)
+        journal.note(kind, some[-1].key, len(some))
+        report(kind, journal.moved(kind))
+
+
+def _copy_books(source: WholeStorage, target: WholeStorage, choice: Choice, report: Report) -> None:
+    sources = [record for record in source.sources() if choice.has_site(record.source)]
+    target.save_sources(sources)
+    report("sources", len(sources))
+    sites = [record for record in source.sites().values() if choice.has_site(record.source)]
+    target.take_sites(sites)
+    report("sites", len(sites))
+    number = 0
+    for some in batches(choice.results(source)):
+        target.save_results(some)
+        number += len(some)
+        report("search results", number)
+    number = 0
+    for checks in batches(choice.checks(source)):
+        target.save_checks(checks)
+        number += len(checks)
+        report("checks", number)
+    number = 0
+    for books in batches(choice.books(source)):
+        target.take_books(books)
+        number += len(books)
+        report("notes and polls", number)
+
+
+def _copy_frontier(
+    source: Side, target: WholeFrontier, choice: Choice, journal: Journal, report: Report
+) -> None:
+    assert source.frontier is not None
+    assert source.storage is not None
+    began = _begin_refill(target, journal)
+    moved = 0
+    hosts: set[str] = set()
+    for some in batches(_entries(source.frontier, choice)):
+        hosts |= {copy.entry.host for copy in some}
+        target.take_entries(some)
+        moved += len(some)
+        report("queue", moved)
+    for pages in batches(choice.copies(source.storage, "pages")):
+        missing = _missing(source.frontier, target, [copy.page for copy in pages], choice)
+        target.take_entries(missing)
+        hosts |= {copy.entry.host for copy in missing}
+        moved += len(missing)
+        report("queue", moved)
+    _copy_hosts(source.frontier, target, hosts, choice, report)
+    if began is not None and isinstance(target, LeanFrontier):  # only who has the right may say it
+        target.refill(OWNER, ttl=_RIGHT_SECONDS)
+        target.refill(OWNER, ttl=_RIGHT_SECONDS, until=began)
+
+
+def _begin_refill(target: WholeFrontier, journal: Journal) -> float | None:
+    """Return until when a frontier that keeps only what is due soon has all, once the copying is done.
+
+    That is counted from the first beginning: what an earlier run left to the storage is not looked at again.
+    """
+    if not isinstance(target, LeanFrontier):
+        return None
+    if journal.filled_until is None:
+        journal.note_filled_until(target.refill(OWNER, ttl=_RIGHT_SECONDS).now + target.keep_within)
+    return journal.filled_until
+
+
+def _entries(frontier: WholeFrontier, choice: Choice) -> Iterator[EntryCopy]:
+    if choice.of_articles:
+        return iter(())  # a sample is for reading: its pages are known, nothing waits
+    return (copy for copy in frontier.copy_entries() if choice.has_site(copy.entry.data.get("source", "")))
+
+
+def _missing(
+    source: WholeFrontier, target: WholeFrontier, pages: list[PageRecord], choice: Choice
+) -> list[EntryCopy]:
+    """Return entries for pages that the target does not know: the source keeps no more of them than that."""
+    keys = [page.fingerprint for page in pages]
+    known, here = target.known(keys), source.known(keys)
+    return [
+        _known_page(page, here.get(page.fingerprint), choice)
+        for page in pages
+        if page.fingerprint not in known
+    ]
+
+
+def _known_page(page: PageRecord, here: Known | None, choice: Choice) -> EntryCopy:
+    state = page.state if here is None else here.state
+    waits = state in PENDING and not choice.of_articles
+    entry = entry_again(page)
+    return EntryCopy(
+        entry=replace(entry, due=0.0) if waits else entry,
+        state="pending" if waits else "done",
+        at=None if waits else page.next_due,
+        last_fetched=page.last_fetched if here is None else here.last_fetched,
+    )
+
+
+def _copy_hosts(
+    source: WholeFrontier, target: WholeFrontier, wanted: set[str], choice: Choice, report: Report
+) -> None:
+    now = system_clock()
+    number = 0
+    for copy in source.copy_hosts():
+        if not choice.everything and copy.host not in wanted:
+            continue
+        target.set_politeness(copy.host, delay=copy.delay, concurrency=copy.concurrency)
+        if copy.next_turn > now:
+            target.back_off(copy.host, copy.next_turn - now)
+        number += 1
+        report("hosts", number)
+
+
+def batches(things: Iterable[_Thing]) -> Iterator[list[Any]]:
+    """Yield lists of up to :data:`BATCH` things."""
+    left = iter(things)
+    while some := list(islice(left, BATCH)):
+        yield some

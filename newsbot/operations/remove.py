@@ -1,0 +1,179 @@
+"""Taking out a URL or a whole domain: what there is of it, and deleting all of that."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import TypeVar, cast
+
+from newsbot.clock import Clock, system_clock
+from newsbot.crawl.links.usual_places import NOTE_KIND as GUESSES
+from newsbot.dedup.index import NearIndex
+from newsbot.monitoring.keeping import forget_lists, forget_report, monitored
+from newsbot.ranking.url_learning import NOTE_KIND as LESSONS
+from newsbot.rules import RuleSet
+from newsbot.sites.canonical_trust import NOTE_KIND as CLAIMS
+from newsbot.sites.health import NOTE_KIND as HEALTH
+from newsbot.sites.late_arrivals import forget_texts
+from newsbot.sites.removals import bury, within
+from newsbot.sites.shared_lines import NOTE_KIND as LINES
+from newsbot.storage.base import ArticleFilter, Storage
+from newsbot.storage.checks import PageChecks
+from newsbot.storage.notes import Notes
+from newsbot.storage.removal import AT_ONCE, Removal
+from newsbot.storage.results import SearchResults
+from newsbot.urls import canonicalize, fingerprint, host_key
+
+_Thing = TypeVar("_Thing")
+
+
+@dataclass(slots=True)
+class Found:
+    """What there is of a URL or a domain."""
+
+    what: str
+    domain: str | None
+    """None: it is one URL."""
+    articles: list[str] = field(default_factory=list)
+    """Canonical URLs."""
+    versions: int = 0
+    addresses: list[str] = field(default_factory=list)
+    """URLs of the pages, other addresses of the articles among them."""
+    pages: list[bytes] = field(default_factory=list)
+    """Keys of those that have a page record."""
+    sources: list[str] = field(default_factory=list)
+    sites: list[str] = field(default_factory=list)
+    """Those of which nothing is to stay."""
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How much there is, for people."""
+        return {
+            "articles": len(self.articles),
+            "versions": self.versions,
+            "pages": len(self.pages),
+            "sources": len(self.sources),
+        }
+
+
+def find_url(url: str, rules: RuleSet, storage: Storage) -> Found:
+    """Return what there is of one URL: the article that it leads to, under all its addresses.
+
+    Raises ``ValueError`` for what is no absolute http(s) URL.
+    """
+    names = {canonicalize(url), canonicalize(url, rules.for_url(url).drop_query)}
+    found = Found(what=url, domain=None)
+    for article in {one.canonical_url: one for name in names if (one := storage.article(name))}.values():
+        found.articles.append(article.canonical_url)
+        found.versions += len(storage.versions(article.canonical_url)) - 1
+        names |= {article.canonical_url, canonicalize(article.url)}
+        names.update(cast("Removal", storage).addresses([article.canonical_url]))
+    found.addresses = sorted(names)
+    found.pages = list(storage.pages([fingerprint(name) for name in found.addresses]))
+    found.sources = [record.url for record in storage.sources() if _canonical(record.url) in names]
+    return found
+
+
+def find_domain(domain: str, storage: Storage) -> Found:
+    """Return what there is of a domain and those below it, and of the site that has its name."""
+    found = Found(what=domain, domain=domain)
+    only = frozenset((domain,))
+
+    def belongs(url: str, source: str) -> bool:
+        return source == domain or within(host_key(url), only)
+
+    sites = {domain, *storage.sites(), *(record.source for record in storage.sources())}
+    related = [site for site in sites if within(site, only) or within(domain, frozenset((site,)))]
+    found.sites = sorted(site for site in related if within(site, only))
+    for site in sorted(related):
+        for article in storage.iter_articles(ArticleFilter(source=site)):
+            if belongs(article.canonical_url, site):
+                found.articles.append(article.canonical_url)
+                found.versions += article.version - 1
+        found.pages += [
+            page.fingerprint for page in storage.iter_pages(source=site) if belongs(page.url, site)
+        ]
+        found.sources += [record.url for record in storage.sources(site) if belongs(record.url, site)]
+    return found
+
+
+def remove(
+    found: Found, storage: Storage, index: NearIndex, *, reason: str = "", clock: Clock = system_clock
+) -> None:
+    """Delete what was found, after a note that it is to stay out; may be called again after a fault.
+
+    The note comes first: a crawl that runs collects none of it anew.
+    """
+    at = clock()
+    bury(cast("Notes", storage), urls=found.addresses, domain=found.domain, at=at, reason=reason)
+    taker = cast("Removal", storage)
+    for some in _batches(found.articles):
+        forget_texts(index, some, at)
+        taker.remove_articles(some)
+    for keys in _batches(dict.fromkeys([*found.pages, *map(fingerprint, found.addresses)])):
+        taker.remove_pages(keys)
+    for urls in _batches(found.sources):
+        taker.remove_sources(urls)
+    for site in found.sites:
+        taker.forget_site(site)
+        _forget_lessons(cast("Notes", storage), site)
+    if found.domain is not None:
+        _forget_results(found.domain, storage)
+    _forget_checks(found, storage)
+
+
+def _forget_lessons(notes: Notes, site: str) -> None:
+    """Delete what crawls have learned of a site: addresses, lines, how its pages were lately."""
+    for kind in (LESSONS + site, LINES + site, GUESSES + site):
+        for key in notes.notes(kind):
+            notes.forget_note(kind, key)
+    notes.forget_note(HEALTH, site)
+    notes.forget_note(CLAIMS, site)
+
+
+def _forget_results(domain: str, storage: Storage) -> None:
+    """Delete what searches found on pages of a domain, also on those that have no record."""
+    searched, only = cast("SearchResults", storage), frozenset((domain,))
+    for search in searched.searches():
+        urls = (one.url for one in searched.results(search.search))
+        keys = (fingerprint(url) for url in urls if within(host_key(url), only))
+        for some in _batches(keys):
+            cast("Removal", storage).remove_pages(some)
+
+
+def _forget_checks(found: Found, storage: Storage) -> None:
+    """Delete what the monitor keeps, also of pages without a record, and the lists that name them."""
+    checks, notes = cast("PageChecks", storage), cast("Notes", storage)
+    only = frozenset([] if found.domain is None else [found.domain])
+    hosts = [host_key(url) for url in found.addresses] + list(only)
+    for url in found.addresses:
+        checks.forget_checks(url=url)
+    for site in monitored(notes):
+        if within(site, only):
+            checks.forget_checks(source=site)
+            forget_report(notes, site)
+        elif any(within(host, frozenset((site,))) for host in hosts):
+            for page in checks.iter_checked(site):
+                if within(host_key(page.url), only):
+                    checks.forget_checks(url=page.url)
+            forget_lists(notes, site)
+
+
+def wait_for_crawls(seconds: float) -> None:
+    """Wait until all crawls that run have read the note."""
+    time.sleep(seconds)
+
+
+def _batches(things: Iterable[_Thing]) -> Iterator[list[_Thing]]:
+    given = iter(things)
+    while some := list(islice(given, AT_ONCE)):
+        yield some
+
+
+def _canonical(url: str) -> str:
+    try:
+        return canonicalize(url)
+    except ValueError:
+        return url

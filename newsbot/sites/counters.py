@@ -1,0 +1,63 @@
+"""What is kept of each site beyond one crawl: its counters, its last article, its last error."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from newsbot.crawl.statistics import site_counters
+from newsbot.storage.activity import Activity
+from newsbot.storage.base import SiteRecord, Storage
+
+
+@dataclass(slots=True)
+class SiteBooks:
+    """Collects in memory; :meth:`write` adds what has come since to storage."""
+
+    last_article: dict[str, float] = field(default_factory=dict)
+    last_error: dict[str, tuple[str, float]] = field(default_factory=dict)
+    _written: dict[str, Any] = field(default_factory=dict)
+    _in_hours: dict[str, Any] = field(default_factory=dict)
+    """What was added to the hours of sites."""
+
+    def write(
+        self,
+        storage: Storage,
+        stats: Mapping[str, Any],
+        now: float,
+        is_out: Callable[[str], bool] = lambda _: False,
+    ) -> None:
+        """Add to storage; ``now`` in POSIX seconds. Sites that ``is_out`` names were taken out.
+
+        Raises :class:`newsbot.errors.DataError`; the rest is then written next time.
+        """
+        for domain, counters in site_counters(stats, self._written).items():
+            if is_out(domain):
+                continue
+            cause, at = self.last_error.get(domain, (None, None))
+            storage.count_site(
+                SiteRecord(
+                    source=domain,
+                    counters=counters,
+                    last_article=self.last_article.get(domain),
+                    last_error=cause,
+                    last_error_at=at,
+                )
+            )
+            self.last_article.pop(domain, None)
+            self.last_error.pop(domain, None)
+            for what in counters:
+                name = f"newsbot/site/{domain}/{what}"
+                self._written[name] = stats[name]
+        grown = {
+            domain: counters
+            for domain, counters in site_counters(stats, self._in_hours).items()
+            if not is_out(domain)
+        }
+        if grown:
+            cast("Activity", storage).add_activity(now, grown)
+            for domain, counters in grown.items():
+                for what in counters:
+                    name = f"newsbot/site/{domain}/{what}"
+                    self._in_hours[name] = stats[name]

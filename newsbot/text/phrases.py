@@ -1,0 +1,189 @@
+"""Finding several texts and expressions in one page's visible text, in bounded time.
+
+The texts are one expression, a tree of their beginnings in a look-ahead: one pass finds the longest text
+that begins at each place, and with it all shorter ones that it begins with. So overlapping texts are all
+found. Upper and lower case are the same. Regular expressions are searched line by line, in windows.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from newsbot.extraction.page.visible import smooth
+from newsbot.rules.regexes import compile_safely
+from newsbot.storage.results import MAX_POSITIONS, Position
+
+MAX_TEXTS = 500
+MAX_LENGTH = 200
+"""Characters of a text that is searched for."""
+MAX_HIT = 200
+"""Characters of a hit of an expression that is found wherever it stands in a long line."""
+WINDOW = 2000
+"""Characters of a line that an expression sees at a time: bounds the time of one search to some 40 ms."""
+PATIENCE = 1.0
+"""Seconds of one page's expressions; what is left then is not searched."""
+CONTEXT = 80
+"""Characters given on each side of a hit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """One thing that is searched for."""
+
+    text: str
+    regex: bool = False
+
+
+@dataclass(slots=True)
+class Places:
+    """Where one thing is on a page."""
+
+    hits: int = 0
+    positions: list[Position] = field(default_factory=list)
+
+
+class Finder:
+    """Finds all of ``wanted``. Raises ``ValueError`` that says what cannot be searched for and why."""
+
+    def __init__(self, wanted: Sequence[Wanted], *, clock: Callable[[], float] = time.monotonic) -> None:
+        if len(wanted) > MAX_TEXTS:
+            raise ValueError(f"{len(wanted)} texts are too many; at most {MAX_TEXTS} in one search")
+        self.wanted = tuple(dict.fromkeys(wanted))
+        self._clock = clock
+        self._regexes = {one: _compile(one.text) for one in self.wanted if one.regex}
+        self._by_key: dict[str, list[Wanted]] = {}
+        for one in self.wanted:
+            if not one.regex:
+                self._by_key.setdefault(_key(one.text), []).append(one)
+        self._any = _combined(list(self._by_key)) if self._by_key else None
+        self._begins = {
+            key: [other for other in self._by_key if key.startswith(other)] for key in self._by_key
+        }
+
+    def find(self, text: str) -> tuple[dict[Wanted, Places], bool]:
+        """Return where each wanted thing is in ``text``, and whether all of it could be searched."""
+        found = {one: Places() for one in self.wanted}
+        lines = _Lines(text)
+        for start, end, one in self._texts(text):
+            _add(found[one], lines, start, end)
+        until = self._clock() + PATIENCE
+        for at, line in enumerate(text.split("\n") if self._regexes else ()):
+            for one, regex in self._regexes.items():
+                if self._clock() > until:
+                    return found, False
+                begin = lines.starts[at]
+                for start, end in _in_windows(regex, line):
+                    _add(found[one], lines, begin + start, begin + end)
+        return found, True
+
+    def _texts(self, text: str) -> Iterator[tuple[int, int, Wanted]]:
+        if self._any is None:
+            return
+        for match in self._any.finditer(text):
+            start = match.start()
+            for key in self._begins[_fold(match[1])]:
+                for one in self._by_key[key]:
+                    yield start, start + len(key), one
+
+
+def _key(text: str) -> str:
+    key = _fold(smooth(text))
+    if not key:
+        raise ValueError("an empty text is on every page; give the words to search for")
+    if len(key) > MAX_LENGTH:
+        raise ValueError(f"{text[:40]!r}… has {len(key)} characters; at most {MAX_LENGTH} are searched for")
+    return key
+
+
+def _fold(text: str) -> str:
+    """Return ``text`` with one case, sign by sign, so that positions stay."""
+    return "".join(low if len(low := char.upper().lower()) == 1 else char for char in text)
+
+
+def _compile(text: str) -> re.Pattern[str]:
+    if not text:
+        raise ValueError("an empty pattern is on every page; write for example \\d+ (dead|injured)")
+    regex = compile_safely(text, re.IGNORECASE)
+    if regex.match("") is not None:
+        raise ValueError(f"bad pattern {text!r}: it matches nothing at all, and so everywhere; write + for *")
+    return regex
+
+
+def _combined(keys: list[str]) -> re.Pattern[str]:
+    """Return one expression that finds, at each place, the longest of the texts that begins there."""
+    tree: dict[str, dict] = {}  # type: ignore[type-arg]  # a tree of itself
+    for key in keys:
+        node = tree
+        for char in key:
+            node = node.setdefault(char, {})
+        node[""] = {}
+    try:
+        return re.compile(f"(?=({_branch(tree)}))", re.IGNORECASE)
+    except RecursionError:
+        raise ValueError("too many texts that begin with one another; split the search") from None
+
+
+def _branch(node: dict[str, dict]) -> str:  # type: ignore[type-arg]
+    ends = "" in node
+    parts: list[str] = []
+    for first, below in node.items():
+        if not first:
+            continue
+        chain, at = first, below
+        while len(at) == 1 and "" not in at:
+            ((char, at),) = at.items()
+            chain += char
+        parts.append(re.escape(chain) + (_branch(at) if set(at) != {""} else ""))
+    if not parts:
+        return ""
+    whole = "|".join(parts)
+    if ends:
+        return f"(?:{whole})?"
+    return f"(?:{whole})" if len(parts) > 1 else whole
+
+
+def _in_windows(regex: re.Pattern[str], line: str) -> Iterator[tuple[int, int]]:
+    """Yield the hits in a line, those in the overlap of two windows once."""
+    at = 0
+    while at < len(line):
+        end = min(at + WINDOW, len(line))
+        safe = end if end == len(line) else end - MAX_HIT
+        last = safe
+        for match in regex.finditer(line, at, end):
+            if match.start() >= safe:
+                break
+            if match.end() > match.start():
+                yield match.start(), match.end()
+                last = max(last, match.end())
+        at = last
+
+
+class _Lines:
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.starts = [0, *(match.end() for match in re.finditer("\n", text))]
+
+    def number(self, position: int) -> int:
+        """Return the line of a position, counted from 1."""
+        return bisect_right(self.starts, position)
+
+
+def _add(places: Places, lines: _Lines, start: int, end: int) -> None:
+    places.hits += 1
+    if len(places.positions) >= MAX_POSITIONS:
+        return
+    text = lines.text
+    places.positions.append(
+        Position(
+            start=start,
+            end=end,
+            line=lines.number(start),
+            before=text[max(0, start - CONTEXT) : start].replace("\n", " "),
+            found=text[start:end],
+            after=text[end : end + CONTEXT].replace("\n", " "),
+        )
+    )

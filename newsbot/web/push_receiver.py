@@ -1,0 +1,236 @@
+"""The push receiver: WebSub callbacks, IndexNow, notices of sensors, rssCloud and pings.
+
+Answers say nothing about what we know: who guesses addresses gets the same as who does not. Bodies are
+bounded, a notice that was seen is not followed twice, and each sender has a budget.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from aiohttp import web
+
+from newsbot.clock import Clock
+from newsbot.push import hints, indexnow, websub
+from newsbot.push.budget import Budget
+from newsbot.push.once import SeenOnce
+from newsbot.push.signatures import TOLERANCE, is_notice
+from newsbot.web.forms import read_form
+from newsbot.web.offthread import OffThread
+from newsbot.web.outgoing import Outgoing, OutgoingError
+from newsbot.web.push_intake import Desk, notifier_name
+from newsbot.web.senders import sender_of
+from newsbot.web.subscriptions import Subscriptions
+
+MAX_BODY = 2**20
+KEY_LASTS = 86400.0
+"""Seconds for which a key file that was right is believed without another look."""
+WRONG_LASTS = 300.0
+"""Seconds for which a key that was not found is not looked for again."""
+KEYS_AN_HOUR, KEYS_AT_ONCE = 60.0, 10.0
+"""Key files that one host is asked for: forged notices must not make us a burden to it."""
+PLAIN = {"X-Content-Type-Options": "nosniff"}
+_SPREAD = random.Random()  # noqa: S311  (spreads renewals, keeps no secret)
+
+
+@dataclass(slots=True)
+class Receiver:
+    """The routes, and what they share. ``sensor_secret`` empty: signed notices are not taken."""
+
+    desk: Desk
+    subscriptions: Subscriptions
+    outgoing: Outgoing
+    data: OffThread
+    clock: Clock
+    senders: Budget
+    bodies: SeenOnce
+    keys: SeenOnce
+    wrong_keys: SeenOnce
+    key_files: Budget
+    """By host."""
+    sensor_secret: str = ""
+
+    def add_to(self, app: web.Application) -> None:
+        """Add the routes."""
+        app.router.add_get("/push/websub/{token}", self.verify)
+        app.router.add_post("/push/websub/{token}", self.receive)
+        app.router.add_get("/indexnow", self.index_now)
+        app.router.add_post("/indexnow", self.index_now)
+        app.router.add_post("/push/notice", self.notice)
+        app.router.add_get("/push/rsscloud", self.cloud_challenge)
+        app.router.add_post("/push/rsscloud", self.cloud)
+        app.router.add_post("/push/ping", self.ping)
+
+    # --- WebSub
+    async def verify(self, request: web.Request) -> web.Response:
+        """Answer a hub's verification of intent, or take its denial."""
+        subscription = self.subscriptions.by_token(request.match_info["token"])
+        if subscription is None:
+            return _not_found()
+        now = self.clock()
+        if request.query.get("hub.mode") == "denied":
+            self.subscriptions.put(websub.deny(subscription, request.query, now))
+            await self.data.call(self.subscriptions.keep, subscription.token)
+            return web.Response(headers=PLAIN)
+        confirmed, echo = websub.verify_intent(subscription, request.query, now, _SPREAD.random())
+        if echo is None:
+            return _not_found()
+        if request.query.get("hub.mode") == "unsubscribe":
+            await self.data.call(self.subscriptions.drop, subscription.token)
+        else:
+            self.subscriptions.put(confirmed)
+            await self.data.call(self.subscriptions.keep, subscription.token)
+        return web.Response(text=echo, headers=PLAIN)
+
+    async def receive(self, request: web.Request) -> web.Response:
+        """Take what a hub distributes; what is not signed is acknowledged and ignored (section 8)."""
+        subscription = self.subscriptions.by_token(request.match_info["token"])
+        if subscription is None:
+            return web.Response(status=410, headers=PLAIN)  # section 7: the hub may end the subscription
+        body = await request.read()
+        signature = request.headers.get("X-Hub-Signature")
+        seen, genuine = websub.is_genuine(subscription, signature, body, self.clock())
+        digest = hashlib.blake2b(subscription.token.encode() + body, digest_size=16).digest()
+        if genuine and self.bodies.is_new(digest):
+            if seen.method != subscription.method:
+                self.subscriptions.put(seen)
+                await self.data.call(self.subscriptions.keep, seen.token)
+            notifier = notifier_name("websub", subscription.hub)
+            await self._take(notifier, [subscription.page], proved=True)
+        return web.Response(status=202, headers=PLAIN)
+
+    # --- IndexNow and sensors
+    async def index_now(self, request: web.Request) -> web.Response:
+        """Take a notice whose key lies on the host it tells of."""
+        if not self._may_send(request):
+            return _too_many()
+        try:
+            if request.method == "GET":
+                notice = indexnow.of_query(request.query)
+            else:
+                notice = indexnow.of_json(await request.read())
+        except indexnow.BadNotice as error:
+            return web.Response(status=422, text=str(error), headers=PLAIN)
+        believed = await self._is_key(notice)
+        if believed is None:
+            return _too_many()
+        if not believed:
+            return web.Response(status=403, text="the key file was not found or differs", headers=PLAIN)
+        await self._take(f"indexnow:{notice.host}", notice.urls, proved=True)
+        return web.Response(status=202, headers=PLAIN)
+
+    async def _is_key(self, notice: indexnow.Notice) -> bool | None:
+        """Tell whether the key lies on the host; None: its host was asked often enough for now."""
+        key = hashlib.blake2b(f"{notice.key_location}\0{notice.key}".encode(), digest_size=16).digest()
+        if self.keys.knows(key):
+            return True
+        if self.wrong_keys.knows(key) or not await self.data.call(self.desk.knows_site, notice.urls[0]):
+            return False  # nobody makes us ask hosts that are not ours to watch
+        if not self.key_files.take(notice.host):
+            return None
+        try:
+            answer = await self.outgoing.get(notice.key_location)
+        except OutgoingError:
+            return False
+        right = answer.status == 200 and indexnow.is_key_file(answer.body, notice.key)
+        (self.keys if right else self.wrong_keys).is_new(key)
+        return right
+
+    async def notice(self, request: web.Request) -> web.Response:
+        """Take the notice of a sensor: IndexNow's JSON, signed with the secret that both sides know."""
+        if not self._may_send(request):
+            return _too_many()
+        body = await request.read()
+        header = request.headers.get("X-Newsbot-Signature", "")
+        if not self.sensor_secret or not is_notice(header, self.sensor_secret, body, self.clock()):
+            return web.Response(status=403, text="the signature is missing or wrong", headers=PLAIN)
+        if not self.bodies.is_new(header.encode()):
+            return web.Response(status=409, text="this notice was taken already", headers=PLAIN)
+        try:
+            told = indexnow.of_json(body)
+        except indexnow.BadNotice as error:
+            return web.Response(status=422, text=str(error), headers=PLAIN)
+        await self._take(f"sensor:{told.host}", told.urls, proved=True)
+        return web.Response(status=202, headers=PLAIN)
+
+    # --- hints
+    async def cloud_challenge(self, request: web.Request) -> web.Response:
+        """Echo an rssCloud server's challenge for a feed that we read; else 404."""
+        asked = hints.challenge_of(request.query)
+        if asked is None or not self._may_send(request):
+            return _not_found()
+        if not await self.data.call(self.desk.is_source, asked[0]):
+            return _not_found()
+        return web.Response(text=asked[1], headers=PLAIN)
+
+    async def cloud(self, request: web.Request) -> web.Response:
+        """Take an rssCloud notice."""
+        if not self._may_send(request):
+            return _too_many()
+        form = await read_form(request)
+        url = form.get("url")
+        if isinstance(url, str):
+            await self._take(_sender("rsscloud", request), [url], proved=False)
+        return web.Response(headers=PLAIN)
+
+    async def ping(self, request: web.Request) -> web.Response:
+        """Take a weblogUpdates.ping."""
+        if not self._may_send(request):
+            return _too_many()
+        try:
+            urls = hints.pinged(await request.read())
+        except ValueError as error:
+            answer = hints.ping_answer(str(error))
+        else:
+            await self._take(_sender("ping", request), urls, proved=False)
+            answer = hints.ping_answer()
+        return web.Response(text=answer, content_type="text/xml", headers=PLAIN)
+
+    # --- shared
+    def _may_send(self, request: web.Request) -> bool:
+        return self.senders.take(sender_of(request))
+
+    async def _take(self, notifier: str, urls: Iterable[str], *, proved: bool) -> None:
+        fates = await self.data.call(self.desk.take, notifier, urls, proved=proved)
+        self.desk.count(notifier, fates)
+
+
+def make_receiver(
+    desk: Desk,
+    subscriptions: Subscriptions,
+    outgoing: Outgoing,
+    data: OffThread,
+    *,
+    clock: Clock,
+    sensor_secret: str,
+    per_sender: float,
+) -> Receiver:
+    """Return the receiver; ``per_sender``: requests that one address may send in an hour."""
+    return Receiver(
+        desk=desk,
+        subscriptions=subscriptions,
+        outgoing=outgoing,
+        data=data,
+        clock=clock,
+        senders=Budget(per_sender, max(20.0, per_sender / 6), clock),
+        bodies=SeenOnce(2 * TOLERANCE, clock),
+        keys=SeenOnce(KEY_LASTS, clock),
+        wrong_keys=SeenOnce(WRONG_LASTS, clock),
+        key_files=Budget(KEYS_AN_HOUR, KEYS_AT_ONCE, clock),
+        sensor_secret=sensor_secret,
+    )
+
+
+def _sender(protocol: str, request: web.Request) -> str:
+    return f"{protocol}:{sender_of(request)}"
+
+
+def _too_many() -> web.Response:
+    return web.Response(status=429, text="too many requests", headers=PLAIN)
+
+
+def _not_found() -> web.Response:
+    return web.Response(status=404, headers=PLAIN)
