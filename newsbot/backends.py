@@ -9,9 +9,9 @@ import math
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any, Protocol
 
 from newsbot.clock import DAY, Clock, system_clock
+from newsbot.config.numbers import MOST_NEAR_DAYS, SettingsLike
 from newsbot.dedup.index import KEEP, NearIndex
 from newsbot.dedup.sqlite import SqliteIndex
 from newsbot.dedup.sqlite import empty as empty_sqlite_index
@@ -32,17 +32,8 @@ _OF_THEIR_SCHEDULER = (
     "SCHEDULER_IDLE_BEFORE_CLOSE",
     "REDIS_START_URLS_KEY",
 )
-MOST_NEAR_DAYS = 3650
-"""The greatest NEWSBOT_NEAR_DAYS."""
 REDIS_KEEPS = 3600.0
 """Seconds: pages that are due later are left to the storage, see :mod:`newsbot.crawl.refill`."""
-
-
-class SettingsLike(Protocol):
-    """What is asked of settings."""
-
-    def get(self, name: str, default: Any = None) -> Any:
-        """Return the value of a setting."""
 
 
 def data_folder(settings: SettingsLike) -> Path:

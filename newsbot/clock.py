@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 
 Clock = Callable[[], float]
@@ -50,3 +51,18 @@ def parse_duration(text: str | float) -> float:
     if match is None:
         raise ValueError(f"{text!r} is no duration; write for example 30s, 5m, 6h or 1d")
     return float(match[1]) * _UNITS[match[2]]
+
+
+def stamp(moment: datetime | None) -> str | None:
+    """Return a time as text in UTC that sorts as time does, microseconds kept."""
+    if moment is None:
+        return None
+    if moment.tzinfo is not None:
+        with suppress(OverflowError):  # within a day of year 1 or 10000: as written
+            moment = moment.astimezone(UTC)
+    return moment.replace(tzinfo=None).isoformat(sep=" ", timespec="microseconds")
+
+
+def from_stamp(text: str | None) -> datetime | None:
+    """Read what :func:`stamp` wrote."""
+    return None if text is None else datetime.fromisoformat(text).replace(tzinfo=UTC)

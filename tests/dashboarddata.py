@@ -14,11 +14,12 @@ from newsbot.items import Article, Kind, PageRecord
 from newsbot.monitoring.keeping import keep_report
 from newsbot.monitoring.report import site_report
 from newsbot.push.trust import TRUST, Trust
+from newsbot.search.phrases import Position
 from newsbot.storage.activity import Activity
 from newsbot.storage.base import SiteRecord, SourceRecord, Storage
 from newsbot.storage.checks import PageCheck
 from newsbot.storage.notes import Notes
-from newsbot.storage.results import Position, SearchResult
+from newsbot.storage.results import SearchResult
 from newsbot.urls import canonicalize, fingerprint, host_key
 
 SITE = "news.test"

@@ -12,10 +12,10 @@ from typing import Any
 from aiohttp import ClientResponse, ClientSession, web
 
 from newsbot.clock import system_clock
+from newsbot.crawl.hubs import HUB
 from newsbot.frontier.sqlite.frontier import SqliteFrontier
 from newsbot.items import Kind, PageRecord
 from newsbot.push.trust import TRUST
-from newsbot.sites.hubs import HUB
 from newsbot.storage.base import SourceRecord
 from newsbot.storage.sqlite import SqliteStorage
 from newsbot.urls import canonicalize, fingerprint, host_key

@@ -13,10 +13,11 @@ from newsbot.items import Kind, PageRecord
 from newsbot.monitoring.keeping import keep_report, kept_report
 from newsbot.monitoring.report import site_report
 from newsbot.operations import remove as removing
+from newsbot.search.phrases import Position
 from newsbot.sites.removals import Tombstones, within
 from newsbot.storage.base import SiteRecord, SourceRecord
 from newsbot.storage.checks import PageCheck
-from newsbot.storage.results import Position, SearchResult
+from newsbot.storage.results import SearchResult
 from newsbot.urls import fingerprint
 from tests.commandline import Place, article
 from tests.crawls import article_html, feed_xml

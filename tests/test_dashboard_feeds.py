@@ -12,7 +12,7 @@ import pytest
 
 from newsbot.discovery.feeds import parse_feed
 from newsbot.operations.exporting.feed import ATOM, feed_of
-from newsbot.storage.base import ArticleFilter
+from newsbot.search.query import ArticleFilter
 from newsbot.storage.sqlite import SqliteStorage
 from tests.commandline import article
 from tests.dashboards import TOKEN, Visitor, settings_of, visit

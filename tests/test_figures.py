@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from newsbot.crawl.statistics import (
+from newsbot.sites.statistics import (
     Figures,
     Rates,
     causes,

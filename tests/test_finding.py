@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from newsbot.extraction.page.parse import parse_html
 from newsbot.extraction.page.visible import smooth, visible_text
-from newsbot.storage.results import MAX_POSITIONS
-from newsbot.text.phrases import MAX_TEXTS, WINDOW, Finder, Wanted
+from newsbot.search.phrases import MAX_POSITIONS, MAX_TEXTS, WINDOW, Finder, Wanted
 
 LETTERS = st.text(alphabet="abAB .я", min_size=1, max_size=6).filter(lambda text: bool(text.strip()))
 

@@ -11,11 +11,11 @@ import pytest
 
 from newsbot.connections import sqlite as sqlitefile
 from newsbot.errors import DataError, DataUnavailable, SchemaError
+from newsbot.frontier.sqlite import adding as sqlite_add
+from newsbot.frontier.sqlite import frontier as sqlite
+from newsbot.frontier.sqlite import handout as sqlite_handout
+from newsbot.frontier.sqlite import outlook as sqlite_outlook
 from newsbot.frontier.sqlite.frontier import SqliteFrontier
-from newsbot.frontier.sqlite.frontier import adding as sqlite_add
-from newsbot.frontier.sqlite.frontier import frontier as sqlite
-from newsbot.frontier.sqlite.frontier import handout as sqlite_handout
-from newsbot.frontier.sqlite.frontier import outlook as sqlite_outlook
 from tests.contracts.frontier_backends import FakeClock, key_of, make_entry
 
 MODULES = (sqlite, sqlite_add, sqlite_handout, sqlite_outlook)

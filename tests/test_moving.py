@@ -27,10 +27,11 @@ from newsbot.frontier.owners import owner_name
 from newsbot.frontier.redis import RedisFrontier
 from newsbot.frontier.sqlite.frontier import SqliteFrontier
 from newsbot.items import Kind
+from newsbot.search.phrases import Position
 from newsbot.storage.base import SiteRecord, SourceRecord
 from newsbot.storage.mongo import MongoStorage
 from newsbot.storage.polls import Poll
-from newsbot.storage.results import Position, SearchResult
+from newsbot.storage.results import SearchResult
 from newsbot.storage.sqlite import SqliteStorage
 from newsbot.storage.transfer import PageCopy
 from tests import warm

@@ -24,9 +24,10 @@ from newsbot.frontier.sqlite.frontier import SqliteFrontier
 from newsbot.items import Kind, PageRecord
 from newsbot.operations.move import Choice, Journal, Side, compare_all, copy_all
 from newsbot.operations.move.progress import bars, lines
+from newsbot.search.phrases import Position
 from newsbot.storage.base import SiteRecord, SourceRecord
 from newsbot.storage.checks import PageCheck
-from newsbot.storage.results import Position, SearchResult
+from newsbot.storage.results import SearchResult
 from newsbot.storage.sqlite import SqliteStorage
 from tests.builders import ManualClock, prose
 from tests.contracts.storage_samples import NOON, make_article, make_page

@@ -23,9 +23,9 @@ from scrapy.exceptions import NotConfigured
 from scrapy.settings import Settings
 from scrapy.utils.test import get_crawler
 
-from newsbot.crawl.statistics import Figures, size
 from newsbot.extensions.progress import Progress, line, log_lines_above, picture, wants_live_display
 from newsbot.extensions.summary import COLUMNS, SHOWN_SITES, Summary, closing_lines, site_rows
+from newsbot.sites.statistics import Figures, size
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from newsbot.crawl.sources import sources
 from newsbot.items import Kind, Where
-from newsbot.spiders.sources import sources
 
 FULL = """domain: a.test
 seeds: https://a.test/

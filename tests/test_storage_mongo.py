@@ -16,7 +16,8 @@ from pymongo import MongoClient
 from pymongo.database import Database
 
 from newsbot.errors import DataError, SchemaError
-from newsbot.storage.base import ArticleFilter, SiteRecord, Verdict
+from newsbot.search.query import ArticleFilter
+from newsbot.storage.base import SiteRecord, Verdict
 from newsbot.storage.mongo import MongoStorage
 from newsbot.storage.mongo.schema import MIGRATIONS
 from tests import warm

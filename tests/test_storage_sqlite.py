@@ -12,7 +12,7 @@ from newsbot.connections import sqlite as sqlitefile
 from newsbot.connections.sqlite import open_database
 from newsbot.dedup.sqlite import SqliteIndex
 from newsbot.errors import DataError, DataFull, DataUnavailable, SchemaError
-from newsbot.storage.base import ArticleFilter
+from newsbot.search.query import ArticleFilter
 from newsbot.storage.sqlite import SqliteStorage
 from newsbot.storage.sqlite.articles import conditions
 from tests.contracts.storage_samples import make_article, make_page

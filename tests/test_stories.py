@@ -17,12 +17,14 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from pymongo import MongoClient
 
+from newsbot.config.numbers import SettingsLike
 from newsbot.dedup.exact import text_key
 from newsbot.items import Article
 from newsbot.pipelines.exact import ExactDuplicatePipeline
 from newsbot.pipelines.near import NearDuplicatePipeline
 from newsbot.pipelines.store import StorePipeline
-from newsbot.storage.base import ArticleFilter, RepeatedText, Storage, Story, story_id
+from newsbot.search.query import ArticleFilter
+from newsbot.storage.base import RepeatedText, Storage, Story, story_id
 from newsbot.storage.changes import Changes
 from tests.builders import Desk, make_article
 from tests.redisserver import redis_url
@@ -133,7 +135,7 @@ def an_index_for_each(monkeypatch: pytest.MonkeyPatch) -> None:
 
     real = backends.open_index
 
-    def open_index(chosen: backends.SettingsLike) -> object:
+    def open_index(chosen: SettingsLike) -> object:
         name = chosen.get("NEWSBOT_TEST_NAMESPACE")
         return RedisIndex(chosen, namespace=f"test-{name}") if name else real(chosen)
 

@@ -23,8 +23,8 @@ from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from newsbot.alerts.alert import Message
-from newsbot.backends import SettingsLike
 from newsbot.cli.terminal import clean, one_line
+from newsbot.config.numbers import SettingsLike
 from newsbot.errors import ArgumentError
 
 logger = logging.getLogger(__name__)

@@ -21,12 +21,13 @@ from newsbot.authoring.proposals import Sample, propose
 from newsbot.authoring.writing import rule_path, write_new
 from newsbot.backends import open_storage, rules_folder
 from newsbot.cli.command import Call
-from newsbot.crawl.statistics import percent
 from newsbot.errors import ArgumentError, DataUnavailable, NotAnArticle
 from newsbot.items import Kind
 from newsbot.rules.examples import MIN_EXAMPLES
 from newsbot.rules.load import DEFAULTS, read_files
-from newsbot.storage.base import ArticleFilter, SourceRecord, Storage
+from newsbot.search.query import ArticleFilter
+from newsbot.sites.statistics import percent
+from newsbot.storage.base import SourceRecord, Storage
 from newsbot.urls import canonicalize, fingerprint
 
 ARTICLES = 30

@@ -10,18 +10,18 @@ from newsbot.backends import empty_index, open_index, open_rules
 from newsbot.cli.command import Action, Argument, Call, NewsbotCommand, moment, positive
 from newsbot.cli.terminal import Column
 from newsbot.clock import DAY, system_clock
+from newsbot.commands.articles_export import EXPORT, FEED, WHICH, chosen
+from newsbot.commands.articles_import import IMPORT
 from newsbot.dedup.index import Near
 from newsbot.dedup.rebuilding import rebuild, reunite
 from newsbot.errors import ArgumentError, UserError
 from newsbot.items import Article
-from newsbot.operations.exporting.commands import EXPORT, FEED, WHICH, chosen
-from newsbot.operations.importing.commands import IMPORT
 from newsbot.operations.move.progress import lines
 from newsbot.operations.move.side import WholeFrontier, check_idle
 from newsbot.operations.reading import queued, stored
 from newsbot.search.index.searching import MAX_WAITING
-from newsbot.search.query import parse
-from newsbot.storage.base import Hit, Storage, Story
+from newsbot.search.query import Hit, parse
+from newsbot.storage.base import Storage, Story
 from newsbot.storage.indexing import Indexing
 from newsbot.text.differences import version_lines, version_rows
 from newsbot.urls import canonicalize

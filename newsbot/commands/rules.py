@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, cast
 
-from newsbot.authoring.commands import learn
 from newsbot.authoring.fresh import ARTICLES, new
 from newsbot.authoring.importing import from_ftr, from_news_please, from_opml
 from newsbot.authoring.testing import test_rules
@@ -14,7 +13,7 @@ from newsbot.backends import rules_folder
 from newsbot.cli.command import Action, Argument, Call, NewsbotCommand, positive
 from newsbot.cli.terminal import Column
 from newsbot.clock import system_clock, utc
-from newsbot.crawl.statistics import percent
+from newsbot.commands.rules_learn import learn
 from newsbot.errors import ArgumentError, DataUnavailable, Problem, RulesError
 from newsbot.items import Link, Where
 from newsbot.operations.reading import stored
@@ -24,6 +23,7 @@ from newsbot.rules.hints import find_hints
 from newsbot.rules.load import DEFAULTS, Loaded, read_files, read_folder
 from newsbot.rules.schema import Rule
 from newsbot.rules.show import Value, duration, effective, overview, verdict
+from newsbot.sites.statistics import percent
 from newsbot.storage.notes import Notes
 
 

@@ -12,7 +12,6 @@ from newsbot.backends import open_rules
 from newsbot.cli.command import Action, Argument, Call, NewsbotCommand, did_you_mean
 from newsbot.cli.terminal import Column, when
 from newsbot.clock import iso, utc
-from newsbot.crawl.statistics import percent, share
 from newsbot.errors import ArgumentError
 from newsbot.frontier.base import ASIDE, Entry
 from newsbot.operations.reading import queued, stored
@@ -21,6 +20,7 @@ from newsbot.push.notifiers import Notifier, notifiers
 from newsbot.rules import RuleSet
 from newsbot.sites.health import alarms
 from newsbot.sites.source_health import Health, health
+from newsbot.sites.statistics import percent, share
 from newsbot.storage.base import RepeatedText, SourceRecord, Storage
 from newsbot.storage.notes import Notes
 

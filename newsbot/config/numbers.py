@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 import math
+from typing import Any, Protocol
 
-from newsbot.backends import MOST_NEAR_DAYS, SettingsLike
 from newsbot.clock import DAY
 from newsbot.errors import ArgumentError
+
+
+class SettingsLike(Protocol):
+    """What is asked of settings."""
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return the value of a setting."""
+
+
+MOST_NEAR_DAYS = 3650
+"""The greatest NEWSBOT_NEAR_DAYS."""
 
 BOUNDS: dict[str, tuple[float, float]] = {
     "NEWSBOT_LEASE_SECONDS": (1, DAY),

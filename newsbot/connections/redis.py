@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from functools import cache
 from hashlib import sha1
 from importlib.resources import files
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import urlsplit
 
 import redis
@@ -22,6 +22,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 from scrapy_redis.connection import get_redis_from_settings
 
+from newsbot.config.numbers import SettingsLike
 from newsbot.connections import redis_pool as readyconnections
 from newsbot.errors import DataError, DataFull, DataUnavailable
 
@@ -38,13 +39,6 @@ _NO_ADDRESS = "REDIS_URL"
 _SCHEMES = ("redis", "rediss", "unix")
 _NOT_NOW = ("MISCONF", "NOREPLICAS", "BUSY", "LOADING")
 _TIMEOUTS = ("socket_timeout", "socket_connect_timeout")
-
-
-class SettingsLike(Protocol):
-    """What is asked of settings: Scrapy's have it, a dict too."""
-
-    def get(self, name: str, default: Any = None) -> Any:
-        """Return the value of a setting."""
 
 
 class _Settings:

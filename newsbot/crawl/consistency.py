@@ -13,7 +13,8 @@ from newsbot import backends
 from newsbot.clock import DAY, utc
 from newsbot.dedup.index import NearIndex
 from newsbot.frontier.base import Frontier, LeanFrontier
-from newsbot.storage.base import ArticleFilter, Storage
+from newsbot.search.query import ArticleFilter
+from newsbot.storage.base import Storage
 from newsbot.storage.identity import identity_of
 from newsbot.storage.notes import Notes
 

@@ -19,6 +19,7 @@ from scrapy.statscollectors import StatsCollector
 
 from newsbot import backends
 from newsbot.clock import Clock, system_clock, utc
+from newsbot.config.numbers import SettingsLike
 from newsbot.crawl.arguments import Arguments
 from newsbot.crawl.availability import Guarded, Outage
 from newsbot.crawl.consistency import notice_foreign_queue, notice_lost_index
@@ -99,7 +100,7 @@ class CrawlState:
         self.refill: Refill | None = None
         """For a frontier that keeps only what is due soon."""
         self.hub_offers: dict[str, dict[str, Any]] | None = None
-        """Hubs that pages name, see :mod:`newsbot.sites.hubs`; None: not read yet."""
+        """Hubs that pages name, see :mod:`newsbot.crawl.hubs`; None: not read yet."""
         self.list_trials = ListTrials()
         self.site_health, self.site_claims = SiteHealth(), SiteClaims()
         self.ranked = settings.getbool("NEWSBOT_RANKING")
@@ -142,7 +143,7 @@ class CrawlState:
 
     def open(self) -> None:
         """Open the backends. Raises :class:`newsbot.errors.DataError`."""
-        settings: backends.SettingsLike = self.settings
+        settings: SettingsLike = self.settings
         if self.arguments.dry_run:
             self._throwaway = tempfile.TemporaryDirectory(prefix="newsbot-dry-run-")
             settings = ChainMap(

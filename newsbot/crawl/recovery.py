@@ -15,11 +15,11 @@ from scrapy import Request
 from newsbot.backends import place_of
 from newsbot.crawl.context import CrawlState
 from newsbot.crawl.links.judge import queue_found
+from newsbot.crawl.sources import sources
 from newsbot.crawl.visit import Found
 from newsbot.errors import RecordRefused
 from newsbot.frontier.base import Lease
 from newsbot.items import Kind, Link, Where
-from newsbot.spiders.sources import sources
 
 logger = logging.getLogger(__name__)
 

@@ -26,7 +26,7 @@ from scrapy.statscollectors import StatsCollector
 from scrapy.utils.asyncio import call_later, create_looping_call
 
 from newsbot.cli.terminal import make_console
-from newsbot.crawl.statistics import Figures, Rates, causes, duration, figures, percent
+from newsbot.sites.statistics import Figures, Rates, causes, duration, figures, percent
 
 logger = logging.getLogger(__name__)
 

@@ -14,11 +14,11 @@ from scrapy.utils.asyncio import create_looping_call
 from newsbot.backends import rules_folder
 from newsbot.crawl.context import CrawlState
 from newsbot.crawl.links.judge import queue_found
+from newsbot.crawl.sources import sources
 from newsbot.errors import ArgumentError, DataError
 from newsbot.rules import RuleSet
 from newsbot.rules.reload import RulesWatch
 from newsbot.rules.schema import Rule
-from newsbot.spiders.sources import sources
 
 logger = logging.getLogger(__name__)
 

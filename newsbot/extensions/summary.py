@@ -16,7 +16,7 @@ from scrapy.statscollectors import StatsCollector
 
 from newsbot.backends import data_folder
 from newsbot.cli.terminal import Column, make_console, print_table
-from newsbot.crawl.statistics import (
+from newsbot.sites.statistics import (
     SiteFigures,
     causes,
     duration,

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from newsbot.clock import iso, utc
-from newsbot.storage.records import clean
+from newsbot.text.words import clean
 
 SHOWN = 1000
 """Rows of a table."""

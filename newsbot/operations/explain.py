@@ -17,8 +17,9 @@ from newsbot.rules import RuleSet
 from newsbot.rules.learn import LearnedRule
 from newsbot.rules.match import Match, classify
 from newsbot.rules.schema import Rule
+from newsbot.search.query import ArticleFilter
 from newsbot.sites.removals import tombstone_of
-from newsbot.storage.base import ArticleFilter, Storage
+from newsbot.storage.base import Storage
 from newsbot.storage.notes import Notes
 from newsbot.urls import canonicalize, fingerprint, host_key
 

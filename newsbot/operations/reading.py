@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 
-from newsbot.backends import SettingsLike, data_file, open_frontier, open_storage
+from newsbot.backends import data_file, open_frontier, open_storage
+from newsbot.config.numbers import SettingsLike
 from newsbot.errors import DataUnavailable
 from newsbot.frontier.base import Frontier
 from newsbot.storage.base import Storage

@@ -14,12 +14,13 @@ from newsbot.dedup.index import NearIndex
 from newsbot.monitoring.keeping import forget_lists, forget_report, monitored
 from newsbot.ranking.url_learning import NOTE_KIND as LESSONS
 from newsbot.rules import RuleSet
+from newsbot.search.query import ArticleFilter
 from newsbot.sites.canonical_trust import NOTE_KIND as CLAIMS
 from newsbot.sites.health import NOTE_KIND as HEALTH
 from newsbot.sites.late_arrivals import forget_texts
 from newsbot.sites.removals import bury, within
 from newsbot.sites.shared_lines import NOTE_KIND as LINES
-from newsbot.storage.base import ArticleFilter, Storage
+from newsbot.storage.base import Storage
 from newsbot.storage.checks import PageChecks
 from newsbot.storage.notes import Notes
 from newsbot.storage.removal import AT_ONCE, Removal

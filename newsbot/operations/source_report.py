@@ -7,13 +7,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from newsbot.cli.terminal import when
-from newsbot.crawl.statistics import share
 from newsbot.items import Kind
 from newsbot.rules import RuleSet
 from newsbot.rules.match import classify
 from newsbot.rules.schema import Rule
+from newsbot.search.query import ArticleFilter
 from newsbot.sites.source_health import Health, health
-from newsbot.storage.base import ArticleFilter, SiteRecord, SourceRecord, Storage
+from newsbot.sites.statistics import share
+from newsbot.storage.base import SiteRecord, SourceRecord, Storage
 from newsbot.urls import canonicalize
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import islice, product
 
+from newsbot.items import Article
 from newsbot.text.stems import asked_stems
 
 MAX_QUERY = 1000
@@ -132,3 +133,26 @@ def _moment(value: str) -> datetime | None:
         return datetime(int(match["year"]), int(match["month"] or 1), int(match["day"] or 1), tzinfo=UTC)
     except ValueError:
         return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArticleFilter:
+    """Which articles; all conditions hold together, None asks nothing."""
+
+    source: str | None = None
+    language: str | None = None
+    story: str | None = None
+    """Its id, or that of a story that was joined with it."""
+    since: datetime | None = None
+    """Published (or, where unknown, fetched) at or after."""
+    until: datetime | None = None
+    """Published (or, where unknown, fetched) before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One found article; ``snippet`` has the matches between ``[`` and ``]``."""
+
+    article: Article
+    snippet: str
+    score: float

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from newsbot.crawl.statistics import site_counters
+from newsbot.sites.statistics import site_counters
 from newsbot.storage.activity import Activity
 from newsbot.storage.base import SiteRecord, Storage
 

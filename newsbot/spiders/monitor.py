@@ -16,6 +16,7 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import StopDownload
 from scrapy.http import Response
 from twisted.python.failure import Failure
+from w3lib.encoding import http_content_type_encoding
 
 from newsbot.crawl import auxiliary_scheduler as sidecrawl
 from newsbot.crawl import resolver
@@ -23,16 +24,18 @@ from newsbot.crawl.arguments import Arguments
 from newsbot.crawl.context import CrawlState
 from newsbot.crawl.failures import cause_of, cause_of_status
 from newsbot.crawl.visit import ASIDE_KEY
-from newsbot.errors import DataError
+from newsbot.discovery.sections import find_links
+from newsbot.errors import DataError, NotAnArticle
+from newsbot.extraction import parse_html
 from newsbot.items import PageRecord
 from newsbot.monitoring.asking import Answer, Target, needs_get, next_hop, to_check
 from newsbot.monitoring.keeping import keep_report
 from newsbot.monitoring.rendering import write_reports
 from newsbot.monitoring.report import Monitored, site_report
 from newsbot.recrawl import may_retry
+from newsbot.rules.match import classify
 from newsbot.rules.schema import Rule
 from newsbot.spiders.monitor_arguments import parse_monitoring
-from newsbot.spiders.monitor_links import links_of
 from newsbot.storage.checks import PageCheck
 from newsbot.storage.notes import Notes
 from newsbot.urls import canonicalize, fingerprint, host_key
@@ -291,3 +294,56 @@ def _item(check: PageCheck) -> dict[str, Any]:
     plain = asdict(replace(check, hops=()))
     plain["hops"] = [{"status": status, "to": to} for status, to in check.hops]
     return {**plain, "verdict": check.verdict, "outcome": check.outcome}
+
+
+def links_of(spider: MonitorSpider, response: Response, target: Target) -> Iterator[Request]:
+    """Keep who links to what; yield requests for pages of the site that have no record."""
+    rule = spider.state.rules.get(target.source)
+    found = {} if rule is None else _on_site(spider, response, rule)
+    try:
+        known = spider.storage.pages(list(found))
+        linked = [_linked(page, response.url, target.depth + 1) for page in known.values()]
+        spider.storage.discover(linked)
+    except DataError:  # the outage has told it; the links are read again in the next run
+        return
+    if rule is None or target.depth + 1 > rule.max_depth:
+        return
+    for key, url in found.items():
+        if key not in known:
+            yield spider.request_for(url, rule, found_on=response.url, depth=target.depth + 1)
+
+
+def _on_site(spider: MonitorSpider, response: Response, rule: Rule) -> dict[bytes, str]:
+    """Return the links of a page to pages of its site, by fingerprint."""
+    content_type = (response.headers.get("Content-Type") or b"").decode("latin-1")
+    media = content_type.partition(";")[0].strip().lower()
+    if media and "html" not in media:
+        return {}
+    try:
+        tree = parse_html(response.body, http_content_type_encoding(content_type))
+    except NotAnArticle:  # empty, or a picture that says it is a page
+        return {}
+    found: dict[bytes, str] = {}
+    for link in find_links(tree, response.url):
+        try:
+            canonical = canonicalize(link.url, rule.drop_query)
+        except ValueError:
+            continue
+        if spider.state.rule_for(link.url).domain == rule.domain and not classify(rule, canonical).denied:
+            found.setdefault(fingerprint(canonical), link.url)
+    return found
+
+
+def _linked(page: PageRecord, referrer: str, depth: int) -> PageRecord:
+    """Return what is told of a known page: that another one links to it."""
+    return PageRecord(
+        url=page.url,
+        fingerprint=page.fingerprint,
+        host=page.host,
+        source=page.source,
+        kind=page.kind,
+        referrers=[referrer],
+        referrer_count=1,
+        depth=depth,
+        first_seen=page.first_seen,
+    )

@@ -17,6 +17,7 @@ from newsbot.crawl.arguments import Arguments, parse_arguments
 from newsbot.crawl.context import CrawlState
 from newsbot.crawl.failures import cause_of
 from newsbot.crawl.links.unnamed import UNNAMED
+from newsbot.crawl.sources import sources
 from newsbot.crawl.visit import META_KEY, Found, Visit
 from newsbot.errors import DataError
 from newsbot.items import Article
@@ -24,7 +25,6 @@ from newsbot.recrawl.planning import KNOWN_PAGE
 from newsbot.sites.removals import REMOVED
 from newsbot.spiders.paging import whole
 from newsbot.spiders.reading import read_response
-from newsbot.spiders.sources import sources
 from newsbot.urls import host_key
 
 

@@ -16,6 +16,7 @@ from w3lib.encoding import http_content_type_encoding
 from newsbot.clock import iso, utc
 from newsbot.crawl.context import CrawlState
 from newsbot.crawl.failures import cause_of_status
+from newsbot.crawl.hubs import offer_hubs
 from newsbot.crawl.links.judge import follows
 from newsbot.crawl.visit import Found, Visit
 from newsbot.discovery.autodiscovery import find_sections, find_sources
@@ -28,7 +29,6 @@ from newsbot.extraction import first_page, next_page, parse_html, read_page
 from newsbot.items import Article, Kind, Link, Where
 from newsbot.push.discovery import hubs_in
 from newsbot.rights import page_rights
-from newsbot.sites.hubs import offer_hubs
 from newsbot.sites.rights import headers_of
 from newsbot.spiders.sitemap_index import files_of, rest_of_file
 

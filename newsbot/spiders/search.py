@@ -28,9 +28,9 @@ from newsbot.extraction.page.visible import plain_lines, visible_text
 from newsbot.recrawl import may_retry
 from newsbot.rules.match import classify
 from newsbot.rules.schema import Rule
+from newsbot.search.phrases import Places, Wanted
 from newsbot.spiders.search_arguments import parse_searching
 from newsbot.storage.results import SearchResult, SearchResults
-from newsbot.text.phrases import Places, Wanted
 from newsbot.urls import canonicalize, fingerprint, host_key
 
 logger = logging.getLogger(__name__)

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from newsbot.crawl.arguments import Arguments, address, count, given_values, lines_of, words
 from newsbot.errors import ArgumentError
-from newsbot.text.phrases import Finder, Wanted
+from newsbot.search.phrases import Finder, Wanted
 
 MAX_NAME = 100
 MAX_PAGES = 10_000

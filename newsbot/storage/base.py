@@ -15,6 +15,7 @@ from enum import StrEnum
 from typing import Any, Protocol
 
 from newsbot.items import Article, Kind, PageRecord
+from newsbot.search.query import ArticleFilter, Hit
 from newsbot.storage.publishing import out_by
 from newsbot.urls import fingerprint
 
@@ -71,29 +72,6 @@ class RepeatedText:
 def story_id(url: str) -> str:
     """Return the id of the story that the article with this canonical URL begins: stable for ever."""
     return fingerprint(url).hex()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ArticleFilter:
-    """Which articles; all conditions hold together, None asks nothing."""
-
-    source: str | None = None
-    language: str | None = None
-    story: str | None = None
-    """Its id, or that of a story that was joined with it."""
-    since: datetime | None = None
-    """Published (or, where unknown, fetched) at or after."""
-    until: datetime | None = None
-    """Published (or, where unknown, fetched) before."""
-
-
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """One found article; ``snippet`` has the matches between ``[`` and ``]``."""
-
-    article: Article
-    snippet: str
-    score: float
 
 
 @dataclass(slots=True, kw_only=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Protocol, runtime_checkable
 
 from newsbot.items import Article
-from newsbot.storage.base import ArticleFilter
+from newsbot.search.query import ArticleFilter
 
 
 @runtime_checkable

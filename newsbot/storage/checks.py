@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Protocol, runtime_checkable
 
-from newsbot.storage.records import clean
+from newsbot.text.words import clean
 from newsbot.urls import fingerprint
 
 MAX_CHECKS = 12

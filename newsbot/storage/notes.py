@@ -10,7 +10,8 @@ import json
 from collections.abc import Mapping
 from typing import Any, Protocol, runtime_checkable
 
-from newsbot.storage.records import clean, to_json
+from newsbot.storage.records import to_json
+from newsbot.text.words import clean
 
 MAX_NOTE = 64 * 1024
 """Characters of a note as JSON."""

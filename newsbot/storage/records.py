@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import fields
-from datetime import UTC, datetime
 from typing import Any
 
+from newsbot.clock import from_stamp, stamp
 from newsbot.items import Article
+from newsbot.text.words import clean
 from newsbot.urls import canonicalize, fingerprint
 
 COLUMNS = (
@@ -20,30 +20,6 @@ COLUMNS = (
 _TIMES = frozenset({"published_at", "modified_at", "discovered_at", "fetched_at"})
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=str).encode
 _REST = tuple(field.name for field in fields(Article) if field.name not in COLUMNS)
-
-
-def stamp(moment: datetime | None) -> str | None:
-    """Return a time as text in UTC that sorts as time does, microseconds kept."""
-    if moment is None:
-        return None
-    if moment.tzinfo is not None:
-        with suppress(OverflowError):  # within a day of year 1 or 10000: as written
-            moment = moment.astimezone(UTC)
-    return moment.replace(tzinfo=None).isoformat(sep=" ", timespec="microseconds")
-
-
-def from_stamp(text: str | None) -> datetime | None:
-    """Read what :func:`stamp` wrote."""
-    return None if text is None else datetime.fromisoformat(text).replace(tzinfo=UTC)
-
-
-def clean(text: str) -> str:
-    """Return ``text`` without lone surrogates (half a sign, as broken JSON gives): no file takes them."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-8", "replace").decode()
-    return text
 
 
 def to_json(value: object) -> str:

@@ -14,7 +14,7 @@ from hashlib import blake2b
 
 from newsbot.items import PageRecord
 from newsbot.storage.base import MAX_REFERRERS
-from newsbot.storage.records import clean
+from newsbot.text.words import clean
 
 _BYTES = 128
 _BITS = 8 * _BYTES

@@ -11,27 +11,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from newsbot.storage.records import clean
+from newsbot.search.phrases import MAX_POSITIONS, Position
+from newsbot.text.words import clean
 
-MAX_POSITIONS = 1000
-"""Positions that are kept of one text on one page, the first ones; all are counted."""
 MAX_CONTEXT = 200
 """Characters that are kept on each side of a hit, and of the hit itself."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Position:
-    """One place of a text in the visible text of a page."""
-
-    start: int
-    """The first character of the hit, counted from 0."""
-    end: int
-    """The first character after it."""
-    line: int
-    """Counted from 1."""
-    before: str = ""
-    found: str = ""
-    after: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -236,3 +236,12 @@ def _short_way(text: str) -> bytes | None:
     except UnicodeEncodeError:
         return None
     return None if _DEPENDS in octets else octets.decode(_CODE_PAGE).encode()
+
+
+def clean(text: str) -> str:
+    """Return ``text`` without lone surrogates (half a sign, as broken JSON gives): no file takes them."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace").decode()
+    return text

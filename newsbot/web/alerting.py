@@ -6,9 +6,9 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 
-from newsbot import backends
 from newsbot.alerts.watch import Watch, options_from, tell
 from newsbot.clock import system_clock
+from newsbot.config.numbers import SettingsLike
 from newsbot.frontier.owners import owner_name
 from newsbot.web.offthread import OffThread
 from newsbot.web.push_intake import Desk
@@ -20,7 +20,7 @@ FIRST_AFTER = 60.0
 
 
 def alert_rounds(
-    settings: backends.SettingsLike, desk: Desk, data: OffThread
+    settings: SettingsLike, desk: Desk, data: OffThread
 ) -> tuple[float, Callable[[], Awaitable[None]]] | None:
     """Return how often to look (seconds), and the round; None where alerts are switched off.
 

@@ -16,6 +16,7 @@ from typing import TypeVar, cast
 
 from newsbot import backends
 from newsbot.clock import Clock, system_clock
+from newsbot.config.numbers import SettingsLike
 from newsbot.errors import DataError, DataUnavailable
 from newsbot.frontier.base import Frontier
 from newsbot.rules import RuleSet
@@ -60,7 +61,7 @@ class Data:
 class Readers:
     """So many threads. ``settings`` as for :mod:`newsbot.backends`."""
 
-    def __init__(self, settings: backends.SettingsLike, threads: int, name: str) -> None:
+    def __init__(self, settings: SettingsLike, threads: int, name: str) -> None:
         self._rules = _Rules(settings)
         self._readers = [_Reader(settings, self._rules, f"{name}{number}") for number in range(threads)]
 
@@ -91,7 +92,7 @@ class Readers:
 class _Rules:
     """The rules as they are now, for all threads."""
 
-    def __init__(self, settings: backends.SettingsLike) -> None:
+    def __init__(self, settings: SettingsLike) -> None:
         self._watch = RulesWatch(backends.rules_folder(settings))
         self._rules = backends.open_rules(settings)
         self._lock = threading.Lock()
@@ -105,7 +106,7 @@ class _Rules:
 class _Reader:
     """One thread with its storage and frontier, opened when they are asked for first."""
 
-    def __init__(self, settings: backends.SettingsLike, rules: _Rules, name: str) -> None:
+    def __init__(self, settings: SettingsLike, rules: _Rules, name: str) -> None:
         self._settings = settings
         self._rules = rules
         self._pool = ThreadPoolExecutor(1, thread_name_prefix=name)

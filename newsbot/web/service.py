@@ -14,6 +14,7 @@ from aiohttp import web
 
 from newsbot import backends
 from newsbot.clock import system_clock
+from newsbot.config.numbers import SettingsLike
 from newsbot.crawl.memory import keep_free
 from newsbot.errors import DataError, UserError
 from newsbot.web.alerting import alert_rounds
@@ -55,9 +56,7 @@ class Options:
     """Requests that one address may send to the receiver in an hour."""
 
 
-async def serve(
-    settings: backends.SettingsLike, options: Options, ready: Callable[[str], None] | None = None
-) -> None:
+async def serve(settings: SettingsLike, options: Options, ready: Callable[[str], None] | None = None) -> None:
     """Serve until SIGINT or SIGTERM; ``ready`` is called with our address.
 
     Raises :class:`newsbot.errors.UserError` kinds.
@@ -73,7 +72,7 @@ async def serve(
 
 
 @asynccontextmanager
-async def running(settings: backends.SettingsLike, options: Options) -> AsyncIterator[str]:
+async def running(settings: SettingsLike, options: Options) -> AsyncIterator[str]:
     """Serve within the block, which gets our address. Raises :class:`newsbot.errors.UserError` kinds."""
     keep_free(FREE_KEPT)
     access = make_access(options.token, options.host, public=bool(options.public_url))
@@ -110,7 +109,7 @@ async def running(settings: backends.SettingsLike, options: Options) -> AsyncIte
         yield address
 
 
-def _open(settings: backends.SettingsLike, options: Options) -> tuple[Desk, Subscriptions]:
+def _open(settings: SettingsLike, options: Options) -> tuple[Desk, Subscriptions]:
     storage = backends.open_storage(settings, hurried=True)
     try:
         frontier = backends.open_frontier(settings)

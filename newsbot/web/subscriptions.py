@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from newsbot.crawl.hubs import HUB
 from newsbot.push.websub import Subscription, subscribe
-from newsbot.sites.hubs import HUB
 from newsbot.storage.notes import Notes
 
 SUBSCRIPTION = "subscription"

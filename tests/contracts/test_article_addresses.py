@@ -5,7 +5,8 @@ from __future__ import annotations
 import multiprocessing
 from multiprocessing.synchronize import Barrier
 
-from newsbot.storage.base import ArticleFilter, Storage, Stored, Verdict, story_id
+from newsbot.search.query import ArticleFilter
+from newsbot.storage.base import Storage, Stored, Verdict, story_id
 from tests import warm
 from tests.contracts.storage_backends import Place
 from tests.contracts.storage_samples import make_article

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from newsbot.storage.base import ArticleFilter, Storage
+from newsbot.search.query import ArticleFilter
+from newsbot.storage.base import Storage
 from newsbot.storage.changes import Changes
 from tests.contracts.storage_backends import Place
 from tests.contracts.storage_samples import make_article

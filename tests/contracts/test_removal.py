@@ -8,12 +8,14 @@ from collections.abc import Iterator
 import pytest
 
 from newsbot.items import Kind
-from newsbot.storage.base import ArticleFilter, SiteRecord, SourceRecord, Storage, Verdict
+from newsbot.search.phrases import Position
+from newsbot.search.query import ArticleFilter
+from newsbot.storage.base import SiteRecord, SourceRecord, Storage, Verdict
 from newsbot.storage.checks import PageCheck, PageChecks
 from newsbot.storage.indexing import Indexing
 from newsbot.storage.polls import Poll, PollLog
 from newsbot.storage.removal import Removal
-from newsbot.storage.results import Position, SearchResult, SearchResults
+from newsbot.storage.results import SearchResult, SearchResults
 from newsbot.storage.transfer import Transfer
 from newsbot.urls import fingerprint
 from tests import warm

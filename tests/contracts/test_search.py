@@ -10,7 +10,8 @@ import pytest
 
 from newsbot.search.index.entry import Entry, entry_of
 from newsbot.search.index.indexer import FOLD_AT
-from newsbot.storage.base import ArticleFilter, Storage
+from newsbot.search.query import ArticleFilter
+from newsbot.storage.base import Storage
 from newsbot.urls import fingerprint
 from tests.contracts.storage_backends import Place
 from tests.contracts.storage_samples import NOON, make_article

@@ -6,10 +6,8 @@ from datetime import timedelta
 
 import pytest
 
-from newsbot.storage.base import (
-    ArticleFilter,
-    Storage,
-)
+from newsbot.search.query import ArticleFilter
+from newsbot.storage.base import Storage
 from tests.contracts.storage_samples import NOON, make_article
 
 

@@ -9,15 +9,9 @@ from typing import Any
 
 import pytest
 
+from newsbot.search.phrases import MAX_POSITIONS, Position
 from newsbot.storage.base import Storage
-from newsbot.storage.results import (
-    MAX_CONTEXT,
-    MAX_POSITIONS,
-    Position,
-    SearchResult,
-    SearchResults,
-    SearchSummary,
-)
+from newsbot.storage.results import MAX_CONTEXT, SearchResult, SearchResults, SearchSummary
 from tests import warm
 from tests.contracts.storage_backends import Place
 

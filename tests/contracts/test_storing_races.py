@@ -8,11 +8,8 @@ from datetime import timedelta
 from multiprocessing.synchronize import Barrier
 
 from newsbot.items import Article
-from newsbot.storage.base import (
-    ArticleFilter,
-    Storage,
-    Verdict,
-)
+from newsbot.search.query import ArticleFilter
+from newsbot.storage.base import Storage, Verdict
 from tests import warm
 from tests.contracts.storage_backends import Place
 from tests.contracts.storage_samples import NOON, make_article, make_page

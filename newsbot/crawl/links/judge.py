@@ -20,7 +20,8 @@ from newsbot.crawl.links.list_probing import weigh_lists
 from newsbot.crawl.visit import Found, Visit
 from newsbot.frontier.base import Added, Entry
 from newsbot.items import Kind, Link, Where
-from newsbot.ranking.judging import PATIENT_PRIORITY, SOURCE_PRIORITY, Judgement, headlines, is_onsite, judge
+from newsbot.ranking import headlines
+from newsbot.ranking.judging import PATIENT_PRIORITY, SOURCE_PRIORITY, Judgement, is_onsite, judge
 from newsbot.ranking.url_learning import EXPLORED, EXPLORED_PRIORITY
 from newsbot.rules.schema import Follow, Rule
 from newsbot.sites.removals import REMOVED

@@ -19,9 +19,9 @@ from typing import Any
 
 import redis
 
+from newsbot.config.numbers import SettingsLike
 from newsbot.connections.redis import (
     Argument,
-    SettingsLike,
     connect,
     lua_script,
     readable_errors,

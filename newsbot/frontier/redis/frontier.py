@@ -17,7 +17,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 
 from newsbot.clock import Clock
-from newsbot.connections.redis import SettingsLike, connect, readable_errors, refuse_eviction, server_name
+from newsbot.config.numbers import SettingsLike
+from newsbot.connections.redis import connect, readable_errors, refuse_eviction, server_name
 from newsbot.errors import DataError, DataUnavailable, SchemaError
 from newsbot.frontier.base import Added, Entry, Known, Lease, Outlook, Refill, Resumed
 from newsbot.frontier.redis.codec import STATES, arguments, optional, record_of

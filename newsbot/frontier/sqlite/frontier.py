@@ -17,8 +17,8 @@ from typing import Any
 from newsbot.clock import Clock, system_clock
 from newsbot.connections.sqlite import open_database, readable_errors, snapshot, transaction
 from newsbot.frontier.base import ASIDE, Added, Entry, Known, Lease, Outlook, Resumed
+from newsbot.frontier.sqlite import transfer as sqlite_transfer
 from newsbot.frontier.sqlite.adding import Adding, mark_done
-from newsbot.frontier.sqlite.frontier import transfer as sqlite_transfer
 from newsbot.frontier.sqlite.handout import choose, reclaim, settle, unsettled
 from newsbot.frontier.sqlite.outlook import look_ahead
 from newsbot.frontier.sqlite.resuming import take_again

@@ -12,7 +12,8 @@ from xml.etree import ElementTree as ET
 
 from newsbot.errors import ArgumentError
 from newsbot.items import Article
-from newsbot.storage.base import ArticleFilter, Storage
+from newsbot.search.query import ArticleFilter
+from newsbot.storage.base import Storage
 
 ATOM = "http://www.w3.org/2005/Atom"
 TYPES = {"atom": "application/atom+xml", "rss": "application/rss+xml"}

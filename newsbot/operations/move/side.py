@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Protocol, cast
 
 from newsbot import backends
+from newsbot.config.numbers import SettingsLike
 from newsbot.dedup.index import NearIndex
 from newsbot.errors import DataError
 from newsbot.frontier.base import Frontier
@@ -39,7 +40,7 @@ class Side:
     _opened: ExitStack = field(default_factory=ExitStack)
 
     @classmethod
-    def open(cls, settings: backends.SettingsLike, *, storage: bool = True, frontier: bool = True) -> Side:
+    def open(cls, settings: SettingsLike, *, storage: bool = True, frontier: bool = True) -> Side:
         """Open what the settings name. Raises :class:`newsbot.errors.DataError`."""
         side = cls()
         with ExitStack() as opened:

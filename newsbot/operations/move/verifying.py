@@ -10,11 +10,11 @@ from hashlib import blake2b
 from math import ceil
 from typing import Any
 
+from newsbot.clock import stamp
 from newsbot.frontier.base import FETCH_STEP, Known
 from newsbot.operations.move.choice import KINDS, Choice
 from newsbot.operations.move.copying import batches
 from newsbot.operations.move.side import Side, WholeFrontier, WholeStorage
-from newsbot.storage.records import stamp
 
 _MODULUS = 1 << 128
 

@@ -9,9 +9,8 @@ from itertools import islice
 from newsbot.items import Article
 from newsbot.search.index.entry import Entry
 from newsbot.search.index.searching import Found, WordIndex, asked_of
-from newsbot.search.query import parse
+from newsbot.search.query import ArticleFilter, Hit, parse
 from newsbot.search.snippets import snippet
-from newsbot.storage.base import ArticleFilter, Hit
 
 Load = Callable[[Sequence[bytes]], dict[bytes, Article]]
 """Articles by key; unknown ones are missing."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from newsbot.clock import from_stamp, stamp
 from newsbot.items import Article
-from newsbot.storage.records import clean, from_stamp, stamp
 from newsbot.text.stems import stems
+from newsbot.text.words import clean
 
 UNDATED = -(1 << 62)
 """The moment of an article without any date: older than all."""

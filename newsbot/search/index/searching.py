@@ -18,8 +18,7 @@ from newsbot.search.index.entry import Entry, micros
 from newsbot.search.index.matching import Asked, Matches, matches, names_of, rareness_weighted
 from newsbot.search.index.postings import Ints
 from newsbot.search.index.views import FewView, SegmentView, View
-from newsbot.search.query import Query
-from newsbot.storage.base import ArticleFilter
+from newsbot.search.query import ArticleFilter, Query
 
 MAX_RANKED = 1_000_000
 """Of more articles that match, those in older segments are not ranked."""

@@ -17,14 +17,8 @@ from newsbot.items import Article, Kind, PageRecord
 from newsbot.search.index.background import Background
 from newsbot.search.index.indexer import index_all
 from newsbot.search.index.searching import WordIndex
-from newsbot.storage.base import (
-    ArticleFilter,
-    Hit,
-    Joined,
-    RepeatedText,
-    Stored,
-    Story,
-)
+from newsbot.search.query import ArticleFilter, Hit
+from newsbot.storage.base import Joined, RepeatedText, Stored, Story
 from newsbot.storage.mongo import (
     articles,
     changes,

@@ -8,7 +8,7 @@ from pymongo import DeleteMany, UpdateOne
 
 from newsbot.connections.mongo import Collections, Document
 from newsbot.storage.activity import COUNTED, HOUR, KEEP_HOURS, Arrival, Hour, counted
-from newsbot.storage.records import clean
+from newsbot.text.words import clean
 
 
 def add_activity(database: Collections, at: float, sites: Mapping[str, Mapping[str, float]]) -> None:

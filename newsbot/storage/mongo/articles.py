@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from newsbot.connections.mongo import Collections, Document
 from newsbot.items import Article
-from newsbot.storage.base import ArticleFilter, RepeatedText
+from newsbot.search.query import ArticleFilter
+from newsbot.storage.base import RepeatedText
 from newsbot.storage.mongo.documents import conditions, from_document, harmless
 from newsbot.storage.mongo.stories import current
-from newsbot.storage.records import clean
+from newsbot.text.words import clean
 from newsbot.urls import fingerprint
 
 _AT_ONCE = 100

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from newsbot.connections.mongo import Collections
 from newsbot.items import Article
-from newsbot.storage.base import ArticleFilter
+from newsbot.search.query import ArticleFilter
 from newsbot.storage.mongo.documents import conditions, from_document
 from newsbot.storage.mongo.stories import current
 

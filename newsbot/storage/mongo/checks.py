@@ -15,7 +15,7 @@ from newsbot.connections.mongo_faults import all_duplicates
 from newsbot.storage.checks import MAX_CHECKS, CheckedPage, PageCheck, packed, unpacked
 from newsbot.storage.mongo.documents import harmless
 from newsbot.storage.mongo.pages import with_events
-from newsbot.storage.records import clean
+from newsbot.text.words import clean
 from newsbot.urls import fingerprint
 
 _AT_ONCE = 500

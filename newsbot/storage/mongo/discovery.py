@@ -16,8 +16,8 @@ from newsbot.storage.base import MAX_HISTORY
 from newsbot.storage.mongo.documents import harmless
 from newsbot.storage.mongo.links import add_referrers, from_links, to_links
 from newsbot.storage.mongo.pages import new_page, select, to_document, upsert
-from newsbot.storage.records import clean
 from newsbot.storage.referrers import referrers_of
+from newsbot.text.words import clean
 
 _AT_ONCE = 500
 

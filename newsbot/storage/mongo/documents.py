@@ -12,10 +12,11 @@ from dataclasses import fields
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from newsbot.clock import from_stamp, stamp
 from newsbot.connections.mongo import Document
 from newsbot.items import Article
-from newsbot.storage.base import ArticleFilter
-from newsbot.storage.records import clean, from_stamp, stamp
+from newsbot.search.query import ArticleFilter
+from newsbot.text.words import clean
 from newsbot.urls import fingerprint
 
 _FIELDS = tuple(field.name for field in fields(Article))

@@ -23,8 +23,8 @@ from newsbot.storage.base import MAX_HISTORY
 from newsbot.storage.history import BEGINNING, Event
 from newsbot.storage.mongo.documents import harmless
 from newsbot.storage.mongo.links import from_links, to_links
-from newsbot.storage.records import clean
 from newsbot.storage.referrers import referrers_of
+from newsbot.text.words import clean
 
 _FIELDS = tuple(field.name for field in fields(PageRecord))
 _LINKS = ("referrers", "referrer_count")

@@ -7,7 +7,7 @@ from hashlib import blake2b
 
 from newsbot.connections.mongo import Collections, Document
 from newsbot.storage.polls import KEEP_DAYS, MAX_POLLS, Poll, packed, unpacked
-from newsbot.storage.records import clean
+from newsbot.text.words import clean
 
 
 def log_poll(database: Collections, url: str, poll: Poll) -> None:

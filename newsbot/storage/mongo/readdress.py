@@ -10,7 +10,7 @@ from newsbot.storage.base import story_id
 from newsbot.storage.mongo import words
 from newsbot.storage.mongo.articles import text_key, version_key
 from newsbot.storage.mongo.documents import from_document
-from newsbot.storage.records import clean
+from newsbot.text.words import clean
 from newsbot.urls import fingerprint
 
 _NUMBERS = 4  # bytes of a version's number at the end of its key

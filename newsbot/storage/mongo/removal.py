@@ -13,7 +13,7 @@ from newsbot.connections.mongo import Collections, Document, Place, Session
 from newsbot.storage.mongo import words
 from newsbot.storage.mongo.articles import text_key, version_key
 from newsbot.storage.mongo.transaction import transact
-from newsbot.storage.records import clean
+from newsbot.text.words import clean
 from newsbot.urls import fingerprint
 
 _AT_ONCE = 50

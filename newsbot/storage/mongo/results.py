@@ -14,9 +14,10 @@ from pymongo.errors import BulkWriteError
 
 from newsbot.connections.mongo import Collections, Document
 from newsbot.connections.mongo_faults import all_duplicates
+from newsbot.search.phrases import Position
 from newsbot.storage.mongo.documents import harmless
-from newsbot.storage.records import clean
-from newsbot.storage.results import Position, SearchResult, SearchSummary, bounded
+from newsbot.storage.results import SearchResult, SearchSummary, bounded
+from newsbot.text.words import clean
 from newsbot.urls import fingerprint
 
 _AT_ONCE = 200

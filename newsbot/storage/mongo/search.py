@@ -9,12 +9,12 @@ from newsbot.items import Article
 from newsbot.search.index.answering import answer
 from newsbot.search.index.entry import Entry, entry_of
 from newsbot.search.index.searching import WordIndex
+from newsbot.search.query import ArticleFilter, Hit
 from newsbot.search.snippets import snippet
-from newsbot.storage.base import ArticleFilter, Hit
 from newsbot.storage.mongo.articles import by_key
 from newsbot.storage.mongo.documents import conditions, from_document
 from newsbot.storage.mongo.stories import current
-from newsbot.storage.records import clean
+from newsbot.text.words import clean
 
 
 def search(

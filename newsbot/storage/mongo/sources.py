@@ -13,7 +13,7 @@ from newsbot.connections.mongo_faults import all_duplicates
 from newsbot.items import Kind
 from newsbot.storage.base import SiteRecord, SourceRecord
 from newsbot.storage.mongo.documents import harmless
-from newsbot.storage.records import clean
+from newsbot.text.words import clean
 
 _ESCAPES = (("%", "%25"), (".", "%2E"), ("$", "%24"), ("\0", "%00"))
 """Signs that mean something in the name of a field."""

@@ -13,9 +13,10 @@ from datetime import datetime
 from itertools import islice
 
 from newsbot.connections.mongo import Collections, Document, Session
-from newsbot.storage.base import ArticleFilter, Joined, Story, story_id
+from newsbot.search.query import ArticleFilter
+from newsbot.storage.base import Joined, Story, story_id
 from newsbot.storage.mongo.documents import from_document, micros
-from newsbot.storage.records import clean
+from newsbot.text.words import clean
 from newsbot.urls import fingerprint
 
 _TOLD: Document = {"$type": "string"}

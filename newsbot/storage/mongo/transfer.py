@@ -18,9 +18,9 @@ from newsbot.storage.mongo.articles import version_key
 from newsbot.storage.mongo.documents import from_document, harmless, to_document
 from newsbot.storage.mongo.links import from_links, to_links
 from newsbot.storage.mongo.words import add_all
-from newsbot.storage.records import clean
 from newsbot.storage.referrers import Referrers
 from newsbot.storage.transfer import AT_ONCE, AliasCopy, ArticleCopy, PageCopy, Sites, TextCopy
+from newsbot.text.words import clean
 
 _KEY = 16  # bytes of a fingerprint
 

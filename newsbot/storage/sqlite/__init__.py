@@ -18,14 +18,8 @@ from newsbot.search.index.background import Background
 from newsbot.search.index.blocks import BlockStore
 from newsbot.search.index.indexer import index_all
 from newsbot.search.index.searching import WordIndex
-from newsbot.storage.base import (
-    ArticleFilter,
-    Hit,
-    Joined,
-    RepeatedText,
-    Stored,
-    Story,
-)
+from newsbot.search.query import ArticleFilter, Hit
+from newsbot.storage.base import Joined, RepeatedText, Stored, Story
 from newsbot.storage.sqlite import (
     articles,
     changes,

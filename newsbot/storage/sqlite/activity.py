@@ -5,8 +5,9 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Mapping
 
+from newsbot.clock import from_stamp
 from newsbot.storage.activity import COUNTED, HOUR, KEEP_HOURS, Arrival, Hour, counted
-from newsbot.storage.records import clean, from_stamp
+from newsbot.text.words import clean
 
 _ADD = (
     f"INSERT INTO site_hour (source, hour, {', '.join(COUNTED)})"

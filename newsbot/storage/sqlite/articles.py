@@ -8,9 +8,11 @@ import time
 from array import array
 from collections.abc import Iterator, Mapping
 
+from newsbot.clock import stamp
 from newsbot.items import Article
-from newsbot.storage.base import ArticleFilter, RepeatedText
-from newsbot.storage.records import COLUMNS, from_row, stamp, to_json
+from newsbot.search.query import ArticleFilter
+from newsbot.storage.base import RepeatedText
+from newsbot.storage.records import COLUMNS, from_row, to_json
 from newsbot.urls import fingerprint
 
 READ = ", ".join(f"a.{name}" for name in (*COLUMNS, "data"))

@@ -8,7 +8,7 @@ from array import array
 from collections.abc import Iterator
 
 from newsbot.items import Article
-from newsbot.storage.base import ArticleFilter
+from newsbot.search.query import ArticleFilter
 from newsbot.storage.records import from_row
 from newsbot.storage.sqlite.articles import READ, conditions
 

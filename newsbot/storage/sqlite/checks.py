@@ -9,7 +9,8 @@ from typing import Any
 
 from newsbot.storage.checks import MAX_CHECKS, CheckedPage, PageCheck, packed, unpacked
 from newsbot.storage.history import merged
-from newsbot.storage.records import clean, to_json
+from newsbot.storage.records import to_json
+from newsbot.text.words import clean
 from newsbot.urls import fingerprint
 
 _AT_ONCE = 500

@@ -13,8 +13,9 @@ from typing import Any
 from newsbot.items import Kind, PageRecord
 from newsbot.storage.base import MAX_HISTORY, MAX_REFERRERS
 from newsbot.storage.history import merged
-from newsbot.storage.records import clean, to_json
+from newsbot.storage.records import to_json
 from newsbot.storage.referrers import Referrers, referrers_of
+from newsbot.text.words import clean
 
 _COLUMNS = tuple(field.name for field in fields(PageRecord))
 _KEPT = frozenset({"fingerprint", "referrers", "referrer_count", "first_seen"})

@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterator
 
 from newsbot.storage.polls import KEEP_DAYS, MAX_POLLS, Poll, packed, unpacked
-from newsbot.storage.records import clean
+from newsbot.text.words import clean
 
 _ADD = """
     INSERT INTO poll_day (url, day, polls) VALUES (:url, :day, ';' || :poll)

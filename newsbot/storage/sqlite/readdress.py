@@ -6,9 +6,9 @@ import sqlite3
 import time
 
 from newsbot.storage.base import story_id
-from newsbot.storage.records import clean
 from newsbot.storage.sqlite import words
 from newsbot.storage.sqlite.removal import DERIVED
+from newsbot.text.words import clean
 from newsbot.urls import fingerprint
 
 

@@ -6,8 +6,8 @@ import json
 import sqlite3
 from collections.abc import Sequence
 
-from newsbot.storage.records import clean
 from newsbot.storage.sqlite import words
+from newsbot.text.words import clean
 from newsbot.urls import fingerprint
 
 _THESE = "(SELECT value FROM json_each(?))"

@@ -7,8 +7,10 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
-from newsbot.storage.records import clean, to_json
-from newsbot.storage.results import Position, SearchResult, SearchSummary, bounded
+from newsbot.search.phrases import Position
+from newsbot.storage.records import to_json
+from newsbot.storage.results import SearchResult, SearchSummary, bounded
+from newsbot.text.words import clean
 from newsbot.urls import fingerprint
 
 _AT_ONCE = 200

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from datetime import datetime
 
-from newsbot.storage.records import stamp
+from newsbot.clock import stamp
 from newsbot.storage.sqlite import words
 
 _OLD_VERSIONS = "FROM article_version WHERE json_extract(document, '$.fetched_at') < ?"

@@ -9,8 +9,8 @@ from newsbot.items import Article
 from newsbot.search.index.answering import answer
 from newsbot.search.index.entry import Entry, entry_of
 from newsbot.search.index.searching import WordIndex
+from newsbot.search.query import ArticleFilter, Hit
 from newsbot.search.snippets import snippet
-from newsbot.storage.base import ArticleFilter, Hit
 from newsbot.storage.records import from_row
 from newsbot.storage.sqlite.articles import IN_STORY, READ, by_number, conditions
 

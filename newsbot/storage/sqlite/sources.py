@@ -9,7 +9,8 @@ from dataclasses import asdict, fields
 
 from newsbot.items import Kind
 from newsbot.storage.base import SiteRecord, SourceRecord
-from newsbot.storage.records import clean, to_json
+from newsbot.storage.records import to_json
+from newsbot.text.words import clean
 
 _COLUMNS = tuple(field.name for field in fields(SourceRecord))
 _SAVE = (

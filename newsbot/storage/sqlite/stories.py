@@ -7,8 +7,9 @@ import sqlite3
 from collections.abc import Sequence
 from datetime import datetime
 
+from newsbot.clock import stamp
 from newsbot.storage.base import Joined, Story, story_id
-from newsbot.storage.records import from_row, stamp
+from newsbot.storage.records import from_row
 from newsbot.storage.sqlite.articles import READ
 from newsbot.urls import fingerprint
 

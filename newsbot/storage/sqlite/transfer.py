@@ -9,10 +9,11 @@ from typing import Any
 
 from newsbot.search.index.entry import entry_of
 from newsbot.storage.base import SiteRecord
-from newsbot.storage.records import clean, from_row, to_row
+from newsbot.storage.records import from_row, to_row
 from newsbot.storage.referrers import Referrers
 from newsbot.storage.sqlite import articles, pages, sources, store, words
 from newsbot.storage.transfer import AT_ONCE, AliasCopy, ArticleCopy, PageCopy, Sites, TextCopy
+from newsbot.text.words import clean
 
 _PAGES = "SELECT *, fingerprint AS key FROM page WHERE fingerprint > ? {sites} ORDER BY fingerprint LIMIT ?"
 _ARTICLES = (

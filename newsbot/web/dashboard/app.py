@@ -11,8 +11,8 @@ from urllib.parse import urlencode
 
 from aiohttp import web
 
-from newsbot import backends
 from newsbot.clock import Clock
+from newsbot.config.numbers import SettingsLike
 from newsbot.errors import ArgumentError, DataError
 from newsbot.operations.explain import explain
 from newsbot.web.dashboard import operations, pages
@@ -44,7 +44,7 @@ _DOING: tuple[tuple[str, Run, Callable[[Mapping[str, Any]], str]], ...] = (
 
 @asynccontextmanager
 async def dashboard(
-    app: web.Application, settings: backends.SettingsLike, access: Access, clock: Clock, notices: Notices
+    app: web.Application, settings: SettingsLike, access: Access, clock: Clock, notices: Notices
 ) -> AsyncIterator[Dashboard]:
     """Add the dashboard to ``app`` and keep its data open within the block."""
     quick = Readers(settings, QUICK_THREADS, "look")

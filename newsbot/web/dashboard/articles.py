@@ -12,7 +12,8 @@ from typing import Any, cast
 
 from newsbot.items import Article
 from newsbot.search.index.searching import MAX_WAITING
-from newsbot.storage.base import ArticleFilter, Hit, Story
+from newsbot.search.query import ArticleFilter, Hit
+from newsbot.storage.base import Story
 from newsbot.storage.indexing import Indexing
 from newsbot.storage.publishing import out_by
 from newsbot.text.differences import changes

@@ -8,7 +8,7 @@ from typing import Any
 from markupsafe import Markup
 
 from newsbot.clock import utc
-from newsbot.crawl.statistics import percent
+from newsbot.sites.statistics import percent
 from newsbot.web.dashboard.overview import HOURS, Overview, Period
 from newsbot.web.dashboard.plots import Bar, bars, line
 

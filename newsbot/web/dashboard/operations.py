@@ -10,11 +10,11 @@ from typing import Any, cast
 
 from aiohttp import web
 
-from newsbot.commands.why import document
 from newsbot.items import Article
 from newsbot.monitoring.keeping import kept_report, monitored
 from newsbot.operations.explain import Explanation, explain
-from newsbot.storage.base import ArticleFilter
+from newsbot.operations.explanation import document
+from newsbot.search.query import ArticleFilter
 from newsbot.storage.results import SearchResults, SearchSummary
 from newsbot.web.dashboard import actions, articles, sites
 from newsbot.web.dashboard.overview import Overview, Queue

@@ -8,9 +8,9 @@ from datetime import datetime
 from typing import cast
 
 from newsbot.clock import utc
-from newsbot.crawl.statistics import share
 from newsbot.frontier.watching import Watched
 from newsbot.push.notifiers import Notifier, notifiers
+from newsbot.sites.statistics import share
 from newsbot.storage.activity import HOUR, Arrival, Hour
 from newsbot.web.readers import Data
 

@@ -15,7 +15,7 @@ from markupsafe import Markup, escape
 
 from newsbot.cli.terminal import clean, when
 from newsbot.clock import utc
-from newsbot.crawl.statistics import percent
+from newsbot.sites.statistics import percent
 
 CSP: Final = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; form-action 'self'; "

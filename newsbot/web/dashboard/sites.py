@@ -10,13 +10,13 @@ from pathlib import PurePath
 from typing import Any
 
 from newsbot.clock import utc
-from newsbot.crawl.statistics import share
 from newsbot.frontier.base import ASIDE
 from newsbot.operations.source_report import Site, health_text, known_sites, sites_of
 from newsbot.ranking.url_learning import kept
 from newsbot.sites.health import alarms
 from newsbot.sites.pauses import paused
 from newsbot.sites.source_health import Health, health
+from newsbot.sites.statistics import share
 from newsbot.storage.activity import HOUR
 from newsbot.storage.base import SourceRecord
 from newsbot.web.dashboard.overview import HOURS, Period, periods

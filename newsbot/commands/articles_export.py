@@ -22,7 +22,7 @@ from newsbot.operations.exporting import (
 from newsbot.operations.exporting.feed import TYPES, feed_of
 from newsbot.operations.reading import stored
 from newsbot.rights import opted_out
-from newsbot.storage.base import ArticleFilter
+from newsbot.search.query import ArticleFilter
 from newsbot.storage.changes import Changes
 from newsbot.storage.notes import Notes
 from newsbot.urls import canonicalize

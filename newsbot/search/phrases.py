@@ -15,7 +15,25 @@ from dataclasses import dataclass, field
 
 from newsbot.extraction.page.visible import smooth
 from newsbot.rules.regexes import compile_safely
-from newsbot.storage.results import MAX_POSITIONS, Position
+
+MAX_POSITIONS = 1000
+"""Positions that are kept of one text on one page, the first ones; all are counted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Position:
+    """One place of a text in the visible text of a page."""
+
+    start: int
+    """The first character of the hit, counted from 0."""
+    end: int
+    """The first character after it."""
+    line: int
+    """Counted from 1."""
+    before: str = ""
+    found: str = ""
+    after: str = ""
+
 
 MAX_TEXTS = 500
 MAX_LENGTH = 200

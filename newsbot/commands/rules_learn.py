@@ -6,10 +6,10 @@ from newsbot.authoring.learned import as_lines, examples_of, judge_learning
 from newsbot.authoring.writing import add_key, rule_path
 from newsbot.backends import open_rules, rules_folder
 from newsbot.cli.command import Call
-from newsbot.crawl.statistics import percent
 from newsbot.errors import ArgumentError
 from newsbot.operations.reading import stored
 from newsbot.rules.examples import MIN_EXAMPLES
+from newsbot.sites.statistics import percent
 
 
 def learn(call: Call) -> int:

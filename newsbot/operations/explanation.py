@@ -1,0 +1,297 @@
+"""The story of one URL as lines for people, and as a JSON document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from newsbot.cli.terminal import when
+from newsbot.clock import iso, utc
+from newsbot.frontier.base import ASIDE
+from newsbot.items import Article, PageRecord
+from newsbot.operations.explain import Explanation
+
+STATES = {
+    "pending": "waits to be fetched",
+    "leased": "is being fetched now",
+    "done": "was fetched",
+    "aside": "set aside, is not fetched again by itself",
+}
+
+
+def lines(story: Explanation, now: float) -> Iterator[str]:
+    """Yield the story as lines for people."""
+    yield _line("url", story.url)
+    if story.canonical_url != story.url:
+        yield _line("canonical", story.canonical_url)
+    yield _line(
+        "site", f"{story.rule.domain} (rule: {story.rule.file if story.has_rule else 'none, defaults hold'})"
+    )
+    yield from _removed_lines(story)
+    if found_in := _found_in(story):
+        yield _line("found in", found_in)
+    yield from _judgement_lines(story)
+    yield from _frontier_lines(story, now)
+    yield from _host_lines(story, now)
+    yield from _page_lines(story.page, now)
+    yield from _article_lines(story)
+    if story.page is not None and story.page.history:
+        yield ""
+        yield from map(_event_line, story.page.history)
+
+
+def _judgement_lines(story: Explanation) -> Iterator[str]:
+    match, judgement = story.match, story.judgement
+    if match.denied:
+        yield _line("rule says", f"deny, by {match.pattern}")
+    elif match.kind is not None:
+        yield _line("rule says", f"{match.kind}, by {match.pattern or 'its own list of sources'}")
+    else:
+        yield _line("rule says", "nothing of this URL")
+    verdict = f"fetched as {judgement.kind}" if judgement.accepted else "not fetched"
+    yield _line("a link to it", f"is {verdict}: {judgement.reason}, priority {judgement.priority:.2f}")
+    if judgement.reason == "list":
+        yield _line("", "lists of one form are fetched only while they lead to new articles")
+
+
+def _removed_lines(story: Explanation) -> Iterator[str]:
+    if story.removed is not None:
+        what, note = story.removed
+        reason = f", {note['reason']}" if note.get("reason") else ""
+        yield _line("kept out", f"{what} was taken out on {iso(utc(note['at']))}{reason}")
+        yield _line("remedy", f"scrapy remove --allow '{what}' lets it be collected again")
+
+
+def _host_lines(story: Explanation, now: float) -> Iterator[str]:
+    pace = story.pace
+    if pace is None:
+        return
+    asked = (
+        ""
+        if pace.delay <= story.rule.delay
+        else f" (its robots.txt or another crawl; rule: {story.rule.delay:g} s)"
+    )
+    yield _line("host", f"{story.host}: {pace.delay:g} s between requests, {pace.concurrency} at once{asked}")
+    if pace.next_turn > now + pace.delay:
+        yield _line("host rests", f"until {_moment(pace.next_turn, now)}")
+
+
+def _robots(page: PageRecord) -> str | None:
+    """Return what robots.txt said of the page the last time that it was asked for."""
+    for event in reversed(page.history):
+        cause = str(event.get("cause", ""))
+        if event.get("event") == "no_page" and cause.startswith("robots"):
+            said = (
+                "forbade it" if cause == "robots" else f"could not be had ({cause.removeprefix('robots_')})"
+            )
+            return f"{said} on {iso(utc(event.get('at') or 0))}"
+        if event.get("event") == "fetched":
+            return f"allowed it on {iso(utc(event.get('at') or 0))}"
+    return None
+
+
+def _found_in(story: Explanation) -> str | None:
+    """Return where the URL was found first, as far as it is still known."""
+    told: Mapping[str, Any] = story.entry.data if story.entry is not None else {}
+    if story.page is not None:
+        events = [event for event in story.page.history if event.get("event") == "discovered"]
+        told = events[0] if events else told
+    if not told.get("where"):
+        return None
+    return f"{told['where']}" + (f" of {told['referrer']}" if told.get("referrer") else "")
+
+
+def _frontier_lines(story: Explanation, now: float) -> Iterator[str]:
+    if story.known is None:
+        yield _line("queue", "never queued" if story.page is None else "not in the queue")
+        return
+    yield _line("queue", f"{story.known.state}: {STATES.get(story.known.state, '')}")
+    if story.known.state == "aside":
+        yield _line("set aside", str(story.entry.data.get(ASIDE, "unknown")) if story.entry else "unknown")
+        yield _line("remedy", f"scrapy add '{story.entry.url if story.entry else story.url}' queues it again")
+    due = story.known.next_due
+    if due is not None:
+        yield _line("next due", _moment(due, now) if due > now else "now")
+    if story.entry is not None:
+        yield _line(
+            "queued as", f"{story.entry.kind}, priority {story.entry.priority:.2f}, depth {story.entry.depth}"
+        )
+        if story.entry.data.get("why"):
+            yield _line("because", str(story.entry.data["why"]))
+
+
+def _page_lines(page: PageRecord | None, now: float) -> Iterator[str]:
+    if page is None:
+        yield _line("page", "never seen")
+        return
+    status = "" if page.http_status is None else f", HTTP {page.http_status}"
+    yield _line("page", f"{page.kind}, {page.state}{status}")
+    if robots := _robots(page):
+        yield _line("robots.txt", robots)
+    yield _line("first seen", _moment(page.first_seen, now))
+    if page.last_fetched is not None:
+        counts = f"{page.checks} times, changed {page.changes}, failed {page.failures} in a row"
+        yield _line("last fetched", f"{_moment(page.last_fetched, now)}; {counts}")
+    validators = (("etag", page.etag), ("last-modified", page.last_modified), ("type", page.content_type))
+    for name, value in validators:
+        if value:
+            yield _line(name, value)
+    for referrer in page.referrers:
+        yield _line("linked from", referrer)
+    if page.referrer_count > len(page.referrers):
+        yield _line("linked from", f"{page.referrer_count - len(page.referrers)} more")
+
+
+def _article_lines(story: Explanation) -> Iterator[str]:
+    article = story.article
+    if article is None:
+        yield _line("article", "none stored" + _why_not(story.page))
+        return
+    if story.same_text_as:
+        yield _line("article", f"same text as {story.same_text_as}")
+    yield _line("article", f"{article.title} (version {article.version} of {story.versions})")
+    yield _line("published", f"{iso(article.published_at) or '-'} (by {article.published_source or '-'})")
+    if article.relation:
+        likeness = "" if article.similarity is None else f", {article.similarity:.0%} like the nearest"
+        yield _line("relation", f"{article.relation}{likeness}")
+    if article.duplicate_of:
+        yield _line("near copy of", article.duplicate_of)
+    if article.derived_from:
+        yield _line("derived from", article.derived_from)
+    for signal, place in article.rights.items():
+        yield _line("reserved", f"{signal} ({place})")
+    for member in story.story:
+        yield _line("same story", f"{member.url} ({member.source})")
+
+
+def _why_not(page: PageRecord | None) -> str:
+    """Return the last reason that the page's record gives."""
+    if page is None:
+        return ""
+    if (page.http_status or 0) >= 400:
+        return f": HTTP {page.http_status}"
+    for event in reversed(page.history):
+        if event.get("event") in ("dropped", "not_an_article", "no_page", "unreadable", "fault"):
+            reason = event.get("reason") or event.get("cause") or event.get("error")
+            return f": {event['event'].replace('_', ' ')} ({reason})"
+    return ""
+
+
+def _event_line(event: Mapping[str, Any]) -> str:
+    details = [
+        f"{name}={_shown(name, value)}"
+        for name, value in event.items()
+        if name not in ("at", "event") and value is not None
+    ]
+    at = event.get("at")
+    time_text = utc(at).strftime("%Y-%m-%d %H:%M:%S") if isinstance(at, int | float) else "-"
+    return f"{time_text}  {event.get('event', '?'):<15} {' '.join(details)}".rstrip()
+
+
+def _shown(name: str, value: object) -> object:
+    if name == "next_due" and isinstance(value, int | float):
+        return iso(utc(value))
+    return value
+
+
+def _line(name: str, value: str) -> str:
+    return f"{name:<14}{value}"
+
+
+def _moment(seconds: float, now: float) -> str:
+    return f"{utc(seconds).strftime('%Y-%m-%d %H:%M:%S')} ({when(seconds, now)})"
+
+
+def document(story: Explanation) -> dict[str, Any]:
+    """Return the story as one JSON document."""
+    return {
+        "url": story.url,
+        "canonical_url": story.canonical_url,
+        "fingerprint": story.fingerprint.hex(),
+        "host": story.host,
+        "site": story.rule.domain,
+        "rule": story.rule.file if story.has_rule else None,
+        "match": {
+            "kind": story.match.kind,
+            "denied": story.match.denied,
+            "pattern": None if story.match.pattern is None else str(story.match.pattern),
+        },
+        "judgement": {
+            "kind": story.judgement.kind,
+            "accepted": story.judgement.accepted,
+            "priority": story.judgement.priority,
+            "reason": story.judgement.reason,
+        },
+        "removed": _removed_document(story),
+        "found_in": _found_in(story),
+        "host_pace": _pace_document(story),
+        "robots": _robots(story.page) if story.page else None,
+        "queue": _queue_document(story),
+        "page": _page_document(story.page),
+        "article": None if story.article is None else _article_document(story.article),
+        "versions": story.versions,
+        "same_text_as": story.same_text_as,
+        "story": [_article_document(member) for member in story.story],
+    }
+
+
+def _removed_document(story: Explanation) -> dict[str, Any] | None:
+    if story.removed is None:
+        return None
+    what, note = story.removed
+    return {"what": what, "at": _iso(note["at"]), "reason": note.get("reason")}
+
+
+def _pace_document(story: Explanation) -> dict[str, Any] | None:
+    if story.pace is None:
+        return None
+    pace = story.pace
+    return {"delay": pace.delay, "concurrency": pace.concurrency, "next_turn": _iso(pace.next_turn)}
+
+
+def _queue_document(story: Explanation) -> dict[str, Any] | None:
+    if story.known is None:
+        return None
+    entry = story.entry
+    return {
+        "state": story.known.state,
+        "next_due": _iso(story.known.next_due),
+        "last_fetched": _iso(story.known.last_fetched),
+        "priority": entry.priority if entry else None,
+        "depth": entry.depth if entry else None,
+        "data": entry.data if entry else None,
+        "aside": entry.data.get(ASIDE) if entry else None,
+    }
+
+
+def _page_document(page: PageRecord | None) -> dict[str, Any] | None:
+    if page is None:
+        return None
+    times = ("first_seen", "last_fetched", "last_full_fetch", "next_due")
+    hidden = ("fingerprint", "history", *times)
+    document = {name: getattr(page, name) for name in page.__dataclass_fields__ if name not in hidden}
+    document |= {name: _iso(getattr(page, name)) for name in times}
+    document["history"] = [{**event, "at": _iso(event.get("at"))} for event in page.history]
+    return document
+
+
+def _article_document(article: Article) -> dict[str, Any]:
+    kept = (
+        "url",
+        "canonical_url",
+        "source",
+        "title",
+        "published_at",
+        "version",
+        "story",
+        "duplicate_of",
+        "relation",
+        "similarity",
+        "derived_from",
+        "rights",
+    )
+    return {name: value for name, value in article.as_row().items() if name in kept}
+
+
+def _iso(seconds: float | None) -> str | None:
+    return None if seconds is None else iso(utc(seconds))
