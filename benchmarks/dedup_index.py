@@ -34,8 +34,7 @@ from numpy.typing import NDArray
 
 from benchmarks.servers import own_redis
 from newsbot.dedup.index import NearIndex
-from newsbot.dedup.minhash import PERMUTATIONS, SEED, Signature
-from newsbot.dedup.passages import PASSAGES
+from newsbot.dedup.minhash import PASSAGES, PERMUTATIONS, SEED, Signature
 from newsbot.dedup.redis import RedisIndex
 from newsbot.dedup.sqlite import SqliteIndex
 

@@ -21,10 +21,10 @@ import redis
 
 from benchmarks.dedup_index import NOW, address, memory, signatures, told, used
 from benchmarks.servers import own_redis
-from newsbot.dedup.passages import PASSAGES
+from newsbot.dedup.minhash import PASSAGES
 from newsbot.dedup.record import pack
 from newsbot.dedup.redis import RedisIndex
-from newsbot.dedup.redis.keys import LOAD, Keys
+from newsbot.dedup.redis.index import LOAD, Keys
 from newsbot.dedup.shortening import shorten
 from tests.nearkeys import BLOCK, block_key, bucket_key
 

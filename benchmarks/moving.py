@@ -22,7 +22,7 @@ from typing import Any
 from benchmarks.servers import own_mongo, own_redis
 from benchmarks.texts import articles, page
 from newsbot.clock import utc
-from newsbot.crawl.links.entries import entry_again
+from newsbot.crawl.entries import entry_again
 from newsbot.operations.move import Choice, Journal, Side, compare_all, copy_all
 
 BATCH = 1000

@@ -18,7 +18,7 @@ from itertools import islice
 from pathlib import Path
 
 from benchmarks.texts import vocabulary
-from newsbot.dedup.exact import text_key
+from newsbot.dedup.minhash import text_key
 from newsbot.items import Article
 from newsbot.search.index.entry import Entry, micros
 from newsbot.text.stems import stems

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from itertools import accumulate
 
-from newsbot.dedup.exact import text_key
+from newsbot.dedup.minhash import text_key
 from newsbot.items import Article, Kind, PageRecord
 from newsbot.urls import fingerprint
 

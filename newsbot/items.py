@@ -131,7 +131,7 @@ class Article:
     discovered_at: datetime | None = field(default=None, metadata=TIME)
     fetched_at: datetime | None = field(default=None, metadata=TIME)
     content_hash: str = ""
-    """Hexadecimal key of the normalised text (see :mod:`newsbot.dedup.exact`)."""
+    """Hexadecimal key of the normalised text (see :mod:`newsbot.dedup.minhash`)."""
     story: str | None = None
     """Id of the cluster of articles that tell the same in nearly the same words."""
     relation: str | None = None

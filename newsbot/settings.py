@@ -50,7 +50,7 @@ REDIRECT_PRIORITY_ADJUST = 0
 NEWSBOT_ALLOW_PRIVATE = os.environ.get("NEWSBOT_ALLOW_PRIVATE", "") in ("1", "true", "yes")
 DOWNLOAD_HANDLERS = {"https": "newsbot.downloads.DownloadHandler"}
 NEWSBOT_HTTP2 = os.environ.get("NEWSBOT_HTTP2", "") in ("1", "true", "yes")
-TWISTED_DNS_RESOLVER = "newsbot.crawl.resolver.GuardedResolver"
+TWISTED_DNS_RESOLVER = "newsbot.crawl.address_guard.GuardedResolver"
 
 # --- frontier
 SCHEDULER = "newsbot.crawl.scheduler.FrontierScheduler"

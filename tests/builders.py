@@ -18,7 +18,7 @@ from newsbot.clock import utc
 from newsbot.crawl import context as crawlstate
 from newsbot.crawl.arguments import Arguments
 from newsbot.crawl.context import CrawlState
-from newsbot.crawl.links.entries import entry_for, page_for
+from newsbot.crawl.entries import entry_for, page_for
 from newsbot.crawl.visit import META_KEY, Visit
 from newsbot.frontier.base import Entry, Lease
 from newsbot.items import Article, Kind, Link, Where
@@ -74,7 +74,7 @@ class Desk:
         return self.crawler.stats.get_value(f"newsbot/{name}", 0)
 
     def entry(self, url: str, kind: Kind = Kind.ARTICLE, **more: Any) -> Entry:
-        """Return an entry as :func:`newsbot.crawl.links.entries.entry_for` makes it; ``where``, ``why``, ``depth``, …"""
+        """Return an entry as ``entry_for`` makes it; ``where``, ``why``, ``depth``, …"""
         return make_entry(self.state, url, kind, **more)
 
     def queue(self, url: str, kind: Kind = Kind.ARTICLE, **more: Any) -> Entry:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from scrapy.resolver import dnscache
 from twisted.internet.defer import Deferred
 
-from newsbot.crawl.resolver import GuardedResolver
+from newsbot.crawl.address_guard import GuardedResolver
 
 
 class NamedAddresses(GuardedResolver):

@@ -8,10 +8,9 @@ import pytest
 from scrapy import Request
 from scrapy.resolver import dnscache
 
-from newsbot.crawl import resolver
-from newsbot.crawl.address_guard import is_local, is_public
+from newsbot.crawl import address_guard as resolver
+from newsbot.crawl.address_guard import GuardedResolver, is_local, is_public
 from newsbot.crawl.failures import Ignored
-from newsbot.crawl.resolver import GuardedResolver
 from newsbot.middlewares.addresses import AddressGuardMiddleware
 from tests.crawls import article_html, feed_xml
 

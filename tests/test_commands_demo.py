@@ -15,7 +15,7 @@ from tests.commandline import Answer, Place
 CRAWLER = """
 import os, sys, urllib.request
 from pathlib import Path
-from newsbot.dedup.exact import text_key
+from newsbot.dedup.minhash import text_key
 from newsbot.demo.manifest import load_manifest
 from newsbot.items import Article
 from newsbot.storage.sqlite import SqliteStorage

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from newsbot.commands.sources import MOST_REPEATED
-from newsbot.dedup.exact import text_key
+from newsbot.dedup.minhash import text_key
 from newsbot.items import Kind
 from newsbot.push.trust import HALF_LIFE, TRUST, Trust
-from newsbot.sites.source_health import QUIET_SECONDS, Health, health
+from newsbot.sites.health import QUIET_SECONDS, Health, health
 from newsbot.storage.base import SiteRecord, SourceRecord
 from newsbot.storage.transfer import AliasCopy
 from newsbot.urls import fingerprint

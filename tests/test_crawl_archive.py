@@ -8,7 +8,7 @@ import logging
 
 from warcio.archiveiterator import ArchiveIterator
 
-from newsbot.warc.archive import REST, Archive
+from newsbot.crawl.archive import REST, Archive
 from newsbot.warc.folder import WarcFolder
 from tests.crawls import article_html, feed_xml
 from tests.test_warc import exchange, no_room_beyond, stories
@@ -68,7 +68,7 @@ def test_a_full_disk_is_told_once_and_what_was_lost_when_it_is_over(tmp_path, ca
     async def keep(number: int) -> None:
         await archive.keep(exchange(number))
 
-    with caplog.at_level(logging.WARNING, "newsbot.warc.archive"):
+    with caplog.at_level(logging.WARNING, "newsbot.crawl.archive"):
         asyncio.run(keep(1))
         with no_room_beyond(0):
             for number in (2, 3):

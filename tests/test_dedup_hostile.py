@@ -6,8 +6,7 @@ import pytest
 from scrapy.exceptions import DropItem
 
 from newsbot.dedup.decision import numbers_in
-from newsbot.dedup.exact import text_key
-from newsbot.dedup.minhash import PERMUTATIONS, signature
+from newsbot.dedup.minhash import PERMUTATIONS, signature, text_key
 from newsbot.text.words import MAX_TEXT
 from tests.builders import Desk, make_article, prose
 from tests.test_stories import take

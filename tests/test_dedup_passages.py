@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from newsbot.dedup.index import SHARED, near_of
-from newsbot.dedup.minhash import SHINGLE, signature
-from newsbot.dedup.passages import PASSAGES, RUN, lowest_runs
+from newsbot.dedup.minhash import PASSAGES, RUN, SHINGLE, lowest_runs, signature
 from newsbot.dedup.record import Record
 from tests.test_dedup_minhash import edited, text_of
 

@@ -14,10 +14,9 @@ from typing import Any
 import pytest
 import redis
 
-from newsbot.crawl.links.entries import entry_again
-from newsbot.dedup.exact import text_key
+from newsbot.crawl.entries import entry_again
 from newsbot.dedup.index import KEEP
-from newsbot.dedup.minhash import signature
+from newsbot.dedup.minhash import signature, text_key
 from newsbot.dedup.rebuilding import rebuild
 from newsbot.dedup.redis import RedisIndex, empty
 from newsbot.dedup.sqlite import SqliteIndex

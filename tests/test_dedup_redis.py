@@ -10,7 +10,8 @@ import redis
 
 from newsbot.dedup.index import KEEP, MAX_CANDIDATES
 from newsbot.dedup.minhash import signature
-from newsbot.dedup.redis import RedisIndex, index, keys
+from newsbot.dedup.redis import RedisIndex, index
+from newsbot.dedup.redis import index as keys
 from newsbot.errors import SchemaError
 from tests import redisserver
 from tests.nearkeys import BLOCK

@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from newsbot.dedup.minhash import Signature
-from newsbot.dedup.redis import RedisIndex, empty, index, keys
+from newsbot.dedup.redis import RedisIndex, empty, index
+from newsbot.dedup.redis import index as keys
 from tests.nearkeys import BLOCK, block_key
 from tests.nearmodel import NOW, STEPS, Model, Step, own_hash, signature_of
 

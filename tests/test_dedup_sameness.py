@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from newsbot.dedup.exact import text_key
+from newsbot.dedup.minhash import text_key
 from newsbot.dedup.same_article import headlines_agree, is_one_article
 from tests.builders import make_article, prose
 

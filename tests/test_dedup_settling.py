@@ -18,8 +18,7 @@ from scrapy.exceptions import DropItem
 
 from newsbot.backends import open_storage
 from newsbot.dedup.decision import story_id
-from newsbot.dedup.exact import text_key
-from newsbot.dedup.minhash import signature
+from newsbot.dedup.minhash import signature, text_key
 from newsbot.items import Article
 from newsbot.pipelines import near
 from newsbot.pipelines.exact import ExactDuplicatePipeline

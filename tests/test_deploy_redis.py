@@ -17,7 +17,8 @@ import redis
 import yaml
 
 from newsbot.dedup.minhash import signature
-from newsbot.dedup.redis import RedisIndex, keys
+from newsbot.dedup.redis import RedisIndex
+from newsbot.dedup.redis import index as keys
 from newsbot.frontier.base import Entry
 from newsbot.frontier.redis import RedisFrontier
 from newsbot.items import Kind

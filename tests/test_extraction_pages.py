@@ -6,7 +6,7 @@ import pytest
 
 from newsbot.extraction import parse_html
 from newsbot.extraction.changes import is_substantial
-from newsbot.extraction.page.pagination import is_continuation, join_pages, next_page
+from newsbot.extraction.pagination import is_continuation, join_pages, next_page
 from tests.extraction_pages import NOW, PROSE, TEXT, layout, page, read, rule
 
 STORY = "https://www.example.org/news/rain-closes-road"

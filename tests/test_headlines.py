@@ -8,8 +8,7 @@ from newsbot.crawl.links.judge import queue_found
 from newsbot.crawl.visit import Found
 from newsbot.discovery.feeds import parse_feed
 from newsbot.items import Kind, Where
-from newsbot.ranking.headline_table import SHELF
-from newsbot.ranking.headlines import LAST, Headlines
+from newsbot.ranking.headlines import LAST, SHELF, Headlines
 from newsbot.urls import fingerprint
 from tests.test_intake import FEED, HEADLINE, entry, found, story
 

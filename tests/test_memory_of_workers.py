@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from newsbot.crawl import memory as heap
 from newsbot.extraction.line_table import LineTable
-from newsbot.ranking.headline_table import SHELF, Address, HeadlineTable
+from newsbot.ranking.headlines import SHELF, Address, HeadlineTable
 
 DIGESTS = st.integers(0, 7).map(lambda number: bytes([number * 31]) + bytes(6) + bytes([number]))
 MARKS = st.tuples(DIGESTS, st.booleans()).map(lambda mark: mark[0] + (b"+" if mark[0][0] % 2 else b""))

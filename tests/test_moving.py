@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 from pymongo import MongoClient
 
-from newsbot.crawl.links.entries import entry_again
+from newsbot.crawl.entries import entry_again
 from newsbot.demo.check import compare
 from newsbot.demo.server import DemoServer
 from newsbot.frontier.base import ASIDE, Entry

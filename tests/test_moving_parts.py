@@ -15,7 +15,7 @@ from rich.console import Console
 
 from newsbot.clock import utc
 from newsbot.commands.move import _place
-from newsbot.crawl.links.entries import entry_again
+from newsbot.crawl.entries import entry_again
 from newsbot.crawl.refill import Refill
 from newsbot.dedup.sqlite import SqliteIndex
 from newsbot.frontier.base import Lease

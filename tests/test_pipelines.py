@@ -11,7 +11,7 @@ from scrapy import signals
 from scrapy.exceptions import DropItem, NotConfigured
 
 from newsbot.clock import utc
-from newsbot.dedup.exact import text_key
+from newsbot.dedup.minhash import text_key
 from newsbot.pipelines import validate
 from newsbot.pipelines.exact import ExactDuplicatePipeline
 from newsbot.pipelines.limits import LimitReached, LimitsPipeline

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from newsbot.crawl.links.entries import MAX_TITLE, entry_for, page_for
+from newsbot.crawl.entries import MAX_TITLE, entry_for, page_for
 from newsbot.crawl.visit import Visit
 from newsbot.frontier.base import Lease
 from newsbot.items import Kind, Link, Where

@@ -13,8 +13,7 @@ from weakref import ref
 import pytest
 import redis
 
-from newsbot.connections.redis import Script, connect
-from newsbot.connections.redis_pool import give_back, take
+from newsbot.connections.redis import Script, connect, give_back, take
 from tests import redisserver
 
 ECHO = Script("return ARGV[1]")

@@ -12,7 +12,7 @@ import pytest
 import redis
 
 from newsbot.crawl import refill as module
-from newsbot.crawl.links.entries import AGAIN_PRIORITY, page_for
+from newsbot.crawl.entries import AGAIN_PRIORITY, page_for
 from newsbot.crawl.refill import RIGHT_SECONDS, Refill
 from newsbot.errors import DataUnavailable
 from newsbot.frontier.base import FETCH_STEP, Entry, LeanFrontier, Lease

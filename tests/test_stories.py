@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from pymongo import MongoClient
 
 from newsbot.config.numbers import SettingsLike
-from newsbot.dedup.exact import text_key
+from newsbot.dedup.minhash import text_key
 from newsbot.items import Article
 from newsbot.pipelines.exact import ExactDuplicatePipeline
 from newsbot.pipelines.near import NearDuplicatePipeline

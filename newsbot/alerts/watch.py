@@ -49,7 +49,7 @@ class Options:
 
 
 def options_from(settings: SettingsLike) -> Options:
-    """Return the options. Raises :class:`ArgumentError`; numbers are checked by :mod:`newsbot.config.numbers`."""
+    """Return the options. Raises :class:`ArgumentError`; see :mod:`newsbot.config.numbers`."""
     given = settings.get("NEWSBOT_ALERTS_OFF") or ""
     words = given if isinstance(given, list | tuple) else str(given).replace(",", " ").split()
     for word in words:

@@ -20,7 +20,7 @@ from newsbot.config.names import strange
 from newsbot.config.numbers import check_numbers
 from newsbot.crawl.scope import check_scope
 from newsbot.errors import ArgumentError, UserError
-from newsbot.warc.archive import open_archive
+from newsbot.crawl.archive import open_archive
 
 FAULT, USAGE = 1, 2
 CHATTER = {

@@ -18,8 +18,7 @@ from newsbot.operations.reading import queued, stored
 from newsbot.operations.source_report import Site, health_text, known_sites, sites_of
 from newsbot.push.notifiers import Notifier, notifiers
 from newsbot.rules import RuleSet
-from newsbot.sites.health import alarms
-from newsbot.sites.source_health import Health, health
+from newsbot.sites.health import Health, alarms, health
 from newsbot.sites.statistics import percent, share
 from newsbot.storage.base import RepeatedText, SourceRecord, Storage
 from newsbot.storage.notes import Notes

@@ -8,7 +8,9 @@ scrapy-redis: REDIS_URL, REDIS_HOST, REDIS_PORT, REDIS_DB, REDIS_PARAMS (with ``
 from __future__ import annotations
 
 import json
+import os
 import re
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -16,15 +18,59 @@ from hashlib import sha1
 from importlib.resources import files
 from typing import Any
 from urllib.parse import urlsplit
+from weakref import WeakKeyDictionary, ref
 
 import redis
 from redis.backoff import NoBackoff
+from redis.connection import ConnectionPool
 from redis.retry import Retry
 from scrapy_redis.connection import get_redis_from_settings
 
 from newsbot.config.numbers import SettingsLike
-from newsbot.connections import redis_pool as readyconnections
 from newsbot.errors import DataError, DataFull, DataUnavailable
+
+FEW = 20
+"""A pool that may have no more connections keeps them: others may wait for one."""
+
+_ready: WeakKeyDictionary[ConnectionPool, deque[ref[Any]]] = WeakKeyDictionary()
+"""Its pool keeps a connection; one that was kept here would keep its pool, which it knows."""
+
+
+def take(pool: ConnectionPool) -> Any:
+    """Return a ``redis.Connection`` for one command; any number of threads may. Raises the client's errors.
+
+    One that the server has closed, or on which lies an answer that nobody read, connects again with the next
+    command. A process that was forked makes its own.
+    """
+    ready = _ready.get(pool)
+    try:
+        connection = ready.pop()() if ready else None
+    except IndexError:  # another thread was quicker
+        connection = None
+    if connection is None or connection.pid != os.getpid():
+        return pool.get_connection()
+    try:
+        stale = connection.can_read()
+    except (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError, OSError):
+        stale = True
+    if stale:
+        connection.disconnect()
+    return connection
+
+
+def give_back(pool: ConnectionPool, connection: Any) -> None:
+    """Let it lie ready for the next command."""
+    if pool.max_connections <= FEW:
+        pool.release(connection)
+    else:
+        _ready.setdefault(pool, deque()).append(ref(connection))
+
+
+def give_up(pool: ConnectionPool, connection: Any) -> None:
+    """Close it after a fault: an answer may be on its way still. The pool connects it when it is needed."""
+    connection.disconnect()
+    pool.release(connection)
+
 
 TIMEOUT = 5.0
 """Seconds for connecting and for an answer, unless REDIS_PARAMS says else: a crawl waits no longer."""
@@ -144,17 +190,17 @@ def _send(client: redis.Redis, *command: Argument) -> Any:
     pool = getattr(client, "connection_pool", None)
     if pool is None:
         return _send_to_cluster(client, *command)
-    connection = readyconnections.take(pool)
+    connection = take(pool)
     try:
         connection.send_command(*command)
         answer = connection.read_response()
     except redis.exceptions.ResponseError:  # a refusal is an answer
-        readyconnections.give_back(pool, connection)
+        give_back(pool, connection)
         raise
     except BaseException:
-        readyconnections.give_up(pool, connection)
+        give_up(pool, connection)
         raise
-    readyconnections.give_back(pool, connection)
+    give_back(pool, connection)
     return answer
 
 

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from newsbot.crawl.context import CrawlState
+from newsbot.crawl.entries import page_for
 from newsbot.crawl.links.aliases import record_addresses
 from newsbot.crawl.links.canonical import give_back
-from newsbot.crawl.links.entries import page_for
 from newsbot.crawl.links.judge import queue_found
 from newsbot.crawl.links.list_probing import end_trial
 from newsbot.crawl.links.unnamed import UNNAMED

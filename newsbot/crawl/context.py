@@ -49,7 +49,7 @@ from newsbot.sites.rights import SiteRights
 from newsbot.sites.shared_lines import SiteLines
 from newsbot.storage.base import Storage, Stored
 from newsbot.storage.notes import Notes
-from newsbot.warc.archive import Archive, open_archive
+from newsbot.crawl.archive import Archive, open_archive
 
 MAX_HOSTS = 65_536
 """Hosts of which something is remembered: names below one domain may have no end."""

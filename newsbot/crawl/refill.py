@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from newsbot.clock import Clock
-from newsbot.crawl.links.entries import entry_again
+from newsbot.crawl.entries import entry_again
 from newsbot.frontier.base import Entry, LeanFrontier
 from newsbot.items import PageRecord
 from newsbot.storage.base import Storage

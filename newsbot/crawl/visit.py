@@ -20,7 +20,7 @@ from newsbot.rules.schema import Rule
 
 META_KEY = "visit"
 ASIDE_KEY = "beside"
-"""In the meta of a request without a visit, made beside the news crawl (newsbot/crawl/auxiliary_scheduler.py): its tries."""
+"""Request meta key of a request without a visit (:mod:`newsbot.crawl.auxiliary_scheduler`): its number of tries."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -89,7 +89,7 @@ class Visit:
 
     @property
     def guessed(self) -> bool:
-        """True for a usual place of feeds and sitemaps that has never given one (:mod:`newsbot.crawl.links.usual_places`)."""
+        """True for a usual place of feeds and sitemaps that has not given one yet."""
         untried = self.record is None or self.record.last_full_fetch is None
         return self.data.get("where") == Where.GUESS and untried
 

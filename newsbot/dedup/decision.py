@@ -17,7 +17,7 @@ shorter text's shingles that the longer one has too. For the near texts of an ar
 
 A text without such a neighbour begins a story of its own, and so does one of under 25 words, which no
 signature can compare. Nothing is dropped here; what is dropped is only the exact same text within a source
-(:mod:`newsbot.dedup.exact`, storage). The judgement of a pair is the same whichever of the two came first,
+(:mod:`newsbot.dedup.minhash`, storage). The judgement of a pair is the same whichever of the two came first,
 so the stories that come of it do not depend on the order of arrival.
 """
 

@@ -1,6 +1,6 @@
 """The near-duplicate index: which texts seen lately resemble this one.
 
-A text is noted under a few of its passages (:mod:`newsbot.dedup.passages`). What shares two of them is a
+A text is noted under a few of its passages (:mod:`newsbot.dedup.minhash`). What shares two of them is a
 candidate; candidates are then compared by their stored signatures, so that only real resemblance comes back.
 All of 1,614 real pairs of similarity .5 and more are candidates, and nearly all texts that were cut from
 others or built around them, most of which bands of signature values miss (``python -m benchmarks.dedup``).
@@ -16,8 +16,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from newsbot.dedup.minhash import BITS, PERMUTATIONS, SCHEME, Signature, similarities
-from newsbot.dedup.passages import PASSAGES, RUN
+from newsbot.dedup.minhash import BITS, PASSAGES, PERMUTATIONS, RUN, SCHEME, Signature, similarities
 from newsbot.dedup.record import MAX_SHINGLES, Record
 
 SHARED = 2

@@ -8,15 +8,55 @@ documents, 1997; standard error .044 at .5). Values depend on everything in :dat
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
+from hashlib import blake2b
+from importlib import import_module
+from importlib.util import find_spec, module_from_spec
 from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
-from newsbot.dedup.passages import lowest_runs
-from newsbot.dedup.permutations import affine32
 from newsbot.text import words
+from newsbot.text.words import token_bytes, tokens
+
+__all__ = ["text_key", "tokens"]
+
+_KEY_BYTES = 16  # two different texts of 10**9 share a key with a chance of 10**-21
+
+
+def text_key(text: str) -> str:
+    """Return the key of ``text`` (without its title), 32 hexadecimal digits.
+
+    All texts without a word (empty, only signs) share one key.
+    """
+    return blake2b(b" ".join(token_bytes(text)), digest_size=_KEY_BYTES).hexdigest()
+
+
+_PACKAGE = "datasketch"
+
+
+def affine32(count: int, seed: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+    """Return factors and offsets of ``count`` permutations as datasketch's scheme affine32 draws them."""
+    before = _loaded()
+    spec = find_spec(_PACKAGE)
+    if spec is None:
+        raise ModuleNotFoundError(f"No module named {_PACKAGE!r}", name=_PACKAGE)
+    if _PACKAGE not in before:
+        sys.modules[_PACKAGE] = module_from_spec(spec)
+    try:
+        made = import_module(f"{_PACKAGE}.minhash").MinHash(num_perm=count, seed=seed, scheme="affine32")
+    finally:
+        for name in _loaded() - before:  # who imports the package later gets the whole of it
+            del sys.modules[name]
+    factors, offsets = made.permutations.copy()
+    return factors, offsets
+
+
+def _loaded() -> set[str]:
+    return {name for name in sys.modules if name.partition(".")[0] == _PACKAGE}
+
 
 PERMUTATIONS = 128
 SEED = 1
@@ -49,7 +89,7 @@ class Signature:
     shingles: int
     """How many distinct shingles the text has."""
     passages: NDArray[np.uint64]
-    """What it is looked up by (:mod:`newsbot.dedup.passages`)."""
+    """What it is looked up by (:mod:`newsbot.dedup.minhash`)."""
 
     @property
     def comparable(self) -> bool:
@@ -141,3 +181,27 @@ def similarities(packed: bytes, others: list[bytes]) -> NDArray[np.float64]:
     chance = 2.0**-BITS
     estimates: NDArray[np.float64] = (equal / PERMUTATIONS - chance) / (1.0 - chance)
     return estimates.clip(0.0, 1.0)
+
+
+RUN = 5
+"""Words in a run."""
+PASSAGES = 16
+"""Runs of a text under which it is found."""
+
+_STEP = np.uint64(0xD6E8FEB86659FD93)  # odd: the sums of a run's two ends make one hash
+_FIRST = 4 * PASSAGES
+
+
+def lowest_runs(sums: NDArray[np.uint64], shingle: int) -> NDArray[np.uint64]:
+    """Return the lowest distinct hashes of runs, at most :data:`PASSAGES`, in order.
+
+    ``sums``: a hash for each run of ``shingle`` words as the text has them; the upper bits are the good ones.
+    """
+    apart = RUN - shingle
+    runs = sums[:-apart] * _STEP
+    runs += sums[apart:]
+    runs.sort()
+    first = runs[:_FIRST]
+    if not np.all(first[1:] != first[:-1]):  # a text that repeats itself
+        return np.unique(runs)[:PASSAGES].copy()
+    return first[:PASSAGES].copy()

@@ -12,8 +12,7 @@ from collections.abc import Callable
 
 from newsbot.dedup.index import Near, NearIndex
 from newsbot.dedup.minhash import signature
-from newsbot.dedup.story_choice import MAX_NEIGHBOURS, place
-from newsbot.dedup.story_merge import join
+from newsbot.dedup.story_merge import MAX_NEIGHBOURS, join, place
 from newsbot.items import Article
 from newsbot.storage.base import Storage
 

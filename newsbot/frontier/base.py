@@ -19,10 +19,10 @@ seconds of the backend's own clock. Faults of the backend surface as :class:`new
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from newsbot.items import Kind
 
@@ -259,3 +259,80 @@ class LeanFrontier(Frontier, Protocol):
 
         ``instead``: from now on it is this one.
         """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntryCopy:
+    """An entry with all that is noted beside it. What was leased is pending."""
+
+    entry: Entry
+    state: Literal["pending", "held", "done", "aside"]
+    """``held`` is pending, after a delay."""
+    at: float | None = None
+    """When the delay ends, when it is due again (None: never), when it was set aside."""
+    last_fetched: float | None = None
+    attempts: int = 0
+    lost: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostCopy:
+    """How a host is treated. Times in POSIX seconds."""
+
+    host: str
+    delay: float
+    concurrency: int
+    next_turn: float
+
+
+class FrontierTransfer(Protocol):
+    """What a frontier offers beside :class:`newsbot.frontier.base.Frontier`."""
+
+    def at_work(self) -> list[str]:
+        """Who holds leases that have not run out. Looking changes nothing, unlike handing out."""
+
+    def copy_hosts(self) -> Iterator[HostCopy]:
+        """All hosts."""
+
+    def copy_entries(self) -> Iterator[EntryCopy]:
+        """All entries that are kept whole; the storage's pages tell the others."""
+
+    def take_entries(self, copies: Sequence[EntryCopy]) -> None:
+        """Keep entries that are not known yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """Who holds leases. Times are POSIX seconds of the frontier's clock."""
+
+    owner: str
+    leases: int
+    deadline: float
+    """When the first of the leases ends, unless the heartbeat comes before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """One look."""
+
+    now: float
+    overdue_since: float | None
+    """The due time of what has waited longest past it; None: nothing that was planned is late.
+
+    What was queued to be fetched at once has no due time, and is not looked at.
+    """
+    workers: list[Worker]
+    """By name."""
+
+    @property
+    def lag(self) -> float:
+        """Seconds by which the planned work is late."""
+        return 0.0 if self.overdue_since is None else max(0.0, self.now - self.overdue_since)
+
+
+@runtime_checkable
+class Watched(Protocol):
+    """See the module's text."""
+
+    def watch(self) -> Watch:
+        """Look at workers and lag."""

@@ -9,9 +9,9 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Request, Response
 
 from newsbot.crawl.context import CrawlState
+from newsbot.crawl.entries import without_user
 from newsbot.crawl.failures import Ignored
 from newsbot.crawl.links.aliases import alias_of, is_taken
-from newsbot.crawl.links.entries import without_user
 from newsbot.crawl.visit import META_KEY, Visit
 from newsbot.rules.match import classify
 from newsbot.urls import canonicalize, fingerprint

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import cast
 
-from newsbot.crawl.links.entries import entry_for, page_for
+from newsbot.crawl.entries import entry_for, page_for
 from newsbot.errors import ArgumentError
 from newsbot.frontier.base import Added, Entry, Frontier
 from newsbot.items import Kind, Link, Where

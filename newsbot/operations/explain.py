@@ -8,8 +8,7 @@ from itertools import islice
 from typing import Any, cast
 
 from newsbot.clock import utc
-from newsbot.frontier.base import Entry, Frontier, Known
-from newsbot.frontier.transfer import FrontierTransfer, HostCopy
+from newsbot.frontier.base import Entry, Frontier, FrontierTransfer, HostCopy, Known
 from newsbot.items import Article, Link, PageRecord, Where
 from newsbot.ranking.judging import Judgement, judge
 from newsbot.ranking.url_learning import kept, learns, session_keys

@@ -12,7 +12,7 @@ from newsbot.rules import RuleSet
 from newsbot.rules.match import classify
 from newsbot.rules.schema import Rule
 from newsbot.search.query import ArticleFilter
-from newsbot.sites.source_health import Health, health
+from newsbot.sites.health import Health, health
 from newsbot.sites.statistics import share
 from newsbot.storage.base import SiteRecord, SourceRecord, Storage
 from newsbot.urls import canonicalize

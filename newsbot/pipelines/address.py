@@ -1,6 +1,7 @@
 """Under which URL an article is kept, where its page names another one as its canonical address.
 
-What is known by then decides (:mod:`newsbot.crawl.links.canonical` says who may name what), and the texts do when both
+What is known by then decides (:mod:`newsbot.crawl.links.canonical` says who may
+name what), and the texts do when both
 pages were read. Whichever comes first: a page that was kept under an address which then turns out to hold
 another article goes back to its own.
 """

@@ -8,7 +8,7 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import DropItem
 
 from newsbot.crawl.context import CrawlState
-from newsbot.dedup.exact import text_key
+from newsbot.dedup.minhash import text_key
 from newsbot.dedup.story_merge import settle
 from newsbot.extraction import is_substantial
 from newsbot.items import Article

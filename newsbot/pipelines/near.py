@@ -12,7 +12,7 @@ from newsbot.crawl.context import CrawlState
 from newsbot.dedup.decision import Relation
 from newsbot.dedup.index import Near
 from newsbot.dedup.minhash import signature
-from newsbot.dedup.story_choice import MAX_NEIGHBOURS, place
+from newsbot.dedup.story_merge import MAX_NEIGHBOURS, place
 from newsbot.items import Article
 
 WAITS = (0.02, 0.08, 0.3, 0.6)

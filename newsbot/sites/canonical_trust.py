@@ -1,7 +1,8 @@
 """Whether a site's word about canonical addresses can be believed: its last claims that could be checked.
 
 A claim is checked when both pages were read: the one that names another as its canonical address, and the
-one that is named. Claims that show by their form (:mod:`newsbot.extraction.page.variants`) are not counted. A page
+one that is named. Claims that show by their form (:mod:`newsbot.extraction.page.variants`) are not
+counted. A page
 that is looked at again and again counts once, with its last claim.
 """
 
@@ -64,7 +65,7 @@ class SiteClaims:
         """What was seen since the last writing."""
         self._read = False
         self.settled: set[bytes] = set()
-        """Known addresses that need no second look when a list offers them (:mod:`newsbot.crawl.links.canonical`)."""
+        """Known addresses that need no second look when a list offers them."""
 
     def word(self, storage: Notes, domain: str) -> Word:
         """Return what a site's word is worth. Raises :class:`newsbot.errors.DataError`."""

@@ -18,8 +18,8 @@ from scrapy.http import Response
 from twisted.python.failure import Failure
 from w3lib.encoding import http_content_type_encoding
 
+from newsbot.crawl import address_guard as resolver
 from newsbot.crawl import auxiliary_scheduler as sidecrawl
-from newsbot.crawl import resolver
 from newsbot.crawl.arguments import Arguments
 from newsbot.crawl.context import CrawlState
 from newsbot.crawl.failures import cause_of, cause_of_status

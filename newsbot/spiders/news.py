@@ -12,7 +12,7 @@ from scrapy.http import Response
 from twisted.python.failure import Failure
 
 from newsbot.clock import system_clock, utc
-from newsbot.crawl import resolver
+from newsbot.crawl import address_guard as resolver
 from newsbot.crawl.arguments import Arguments, parse_arguments
 from newsbot.crawl.context import CrawlState
 from newsbot.crawl.failures import cause_of

@@ -23,7 +23,7 @@ from newsbot.crawl.visit import Visit
 from newsbot.errors import DataError, NotAnArticle
 from newsbot.extraction import join_pages, next_page, parse_html, read_page
 from newsbot.extraction.fields.titles import same_title
-from newsbot.extraction.page.pagination import MAX_PAGES
+from newsbot.extraction.pagination import MAX_PAGES
 from newsbot.items import Article
 from newsbot.middlewares.archive import keep_page
 from newsbot.rules.match import classify

@@ -9,7 +9,7 @@ from typing import cast
 from urllib.parse import urlsplit
 
 from newsbot.clock import Clock, system_clock
-from newsbot.crawl.links.entries import entry_for, page_for
+from newsbot.crawl.entries import entry_for, page_for
 from newsbot.frontier.base import Added, Entry, Frontier
 from newsbot.items import Kind, Link, PageRecord, Where
 from newsbot.push.budget import Budget

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from newsbot.dedup.index import KEEP, NearIndex
-from newsbot.dedup.minhash import Signature
-from newsbot.dedup.passages import PASSAGES
+from newsbot.dedup.minhash import PASSAGES, Signature
 from newsbot.dedup.redis import RedisIndex
 from newsbot.dedup.sqlite import SqliteIndex
 from tests import redisserver

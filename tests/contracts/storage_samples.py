@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from newsbot.dedup.exact import text_key
+from newsbot.dedup.minhash import text_key
 from newsbot.items import Article, Kind, PageRecord
 from newsbot.urls import fingerprint
 

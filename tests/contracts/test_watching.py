@@ -1,9 +1,8 @@
-"""What every frontier keeps to: :mod:`newsbot.frontier.watching`."""
+"""What every frontier keeps to: :mod:`newsbot.frontier.base`."""
 
 from __future__ import annotations
 
-from newsbot.frontier.base import Frontier
-from newsbot.frontier.watching import Watch, Watched, Worker
+from newsbot.frontier.base import Frontier, Watch, Watched, Worker
 from tests.contracts.frontier_backends import FakeClock, make_entry
 
 

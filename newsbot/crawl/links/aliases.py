@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from newsbot.crawl.context import CrawlState
+from newsbot.crawl.entries import page_for
 from newsbot.crawl.links.canonical import CLAIMED, is_own_form, is_settled
-from newsbot.crawl.links.entries import page_for
 from newsbot.crawl.visit import Visit
 from newsbot.frontier.base import Entry
 from newsbot.items import PageRecord, Where

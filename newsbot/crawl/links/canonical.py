@@ -23,7 +23,7 @@ from hashlib import blake2b
 
 from newsbot.clock import from_iso
 from newsbot.crawl.context import CrawlState
-from newsbot.crawl.links.entries import entry_for
+from newsbot.crawl.entries import entry_for
 from newsbot.crawl.visit import Visit
 from newsbot.dedup.minhash import signature
 from newsbot.dedup.same_article import headlines_agree, is_one_article

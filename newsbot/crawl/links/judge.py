@@ -13,9 +13,8 @@ from datetime import datetime
 from itertools import compress
 
 from newsbot.crawl.context import MAX_HOSTS, CrawlState
-from newsbot.crawl.links.batch import Batch
+from newsbot.crawl.entries import Batch, entry_for, page_for
 from newsbot.crawl.links.canonical import offered_by_themselves
-from newsbot.crawl.links.entries import entry_for, page_for
 from newsbot.crawl.links.list_probing import weigh_lists
 from newsbot.crawl.visit import Found, Visit
 from newsbot.frontier.base import Added, Entry

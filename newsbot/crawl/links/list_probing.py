@@ -1,6 +1,7 @@
 """Lists that nobody vouches for (pages of a section, years of an archive) are tried before more are read.
 
-One of a kind is visited; what it leads to tells whether the others are worth it (:mod:`newsbot.discovery.list_probing` keeps
+One of a kind is visited; what it leads to tells whether the others are worth it
+(:mod:`newsbot.discovery.list_probing` keeps
 that). Another worker's visit tells as much, by the history of the page.
 """
 
@@ -9,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from newsbot.crawl.context import CrawlState
-from newsbot.crawl.links.batch import Batch
-from newsbot.crawl.links.entries import page_for
+from newsbot.crawl.entries import Batch, page_for
 from newsbot.crawl.visit import Visit
 from newsbot.discovery.list_probing import belongs_to, narrows
 from newsbot.discovery.traps import is_archive, is_archive_front, is_pagination

@@ -9,7 +9,7 @@
 --                       passage, or of the id of the text), then the low 24 bits of the number of the text.
 --
 -- The place of a posting has four bytes: those 16 bits, then 16 more. Its bucket is found by linear hashing
--- (newsbot/dedup/redis/keys.py), first by the last 14 bits, then by those that postings keep too: they tell
+-- (newsbot/dedup/redis/index.py), first by the last 14 bits, then by those that postings keep too: they tell
 -- which half of a bucket that is split is theirs. So there are 2^14 buckets at first (FIRST_LEVEL); beyond 2^22
 -- (12 million texts; no more than 16 million are kept) they only get fuller.
 --

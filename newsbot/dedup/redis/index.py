@@ -17,6 +17,7 @@ import re
 from contextlib import closing
 from typing import Any
 
+import numpy as np
 import redis
 
 from newsbot.config.numbers import SettingsLike
@@ -29,12 +30,37 @@ from newsbot.connections.redis import (
     server_name,
     thrown_away,
 )
-from newsbot.dedup.index import BUCKETS, KEEP, MAX_CANDIDATES, SHARED, Near, near_of
-from newsbot.dedup.minhash import Signature
+from newsbot.dedup.index import BUCKETS, KEEP, MAX_CANDIDATES, SHARED, Near, near_of, posting_hashes
+from newsbot.dedup.minhash import PASSAGES, Signature
 from newsbot.dedup.record import pack, seconds, unpack
-from newsbot.dedup.redis.keys import Keys, places_of, texts_a_bucket
 from newsbot.dedup.shortening import PIECES_ID, shorten
 from newsbot.errors import DataError, SchemaError
+
+LOAD = 50.0
+"""Postings in a bucket, on average. A key takes some 96 bytes beside its value: with fewer that counts, with
+more each text reads and writes more."""
+
+
+class Keys:
+    """The keys of the index ``namespace`` that are used here; its scripts make the others."""
+
+    def __init__(self, namespace: str) -> None:
+        self.tag = f"{{{namespace}:near}}:"
+        self.meta = f"{self.tag}meta".encode()
+
+
+def texts_a_bucket() -> float:
+    """How many texts there are for each bucket: :data:`LOAD` postings."""
+    return LOAD / (PASSAGES + 1)
+
+
+def places_of(doc_id: str, signature: Signature) -> bytes:
+    """Return where a text's postings go, four bytes each: 16 bits that they keep, 16 bits more of the hash.
+
+    One a passage, the last for its id. A text that is not comparable has only the last.
+    """
+    return (posting_hashes(doc_id, signature) >> np.uint64(32)).astype(">u4").tobytes()
+
 
 SCHEME = f"{BUCKETS} redis=3 pieces={PIECES_ID}"
 """What two workers must share to use one index: signatures, passages, and the layout of the keys."""

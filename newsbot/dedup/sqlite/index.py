@@ -17,8 +17,7 @@ import numpy as np
 
 from newsbot.connections.sqlite import open_database, readable_errors, transaction
 from newsbot.dedup.index import BUCKETS, KEEP, SHARED, Near, near_of, posting_hashes
-from newsbot.dedup.minhash import Signature
-from newsbot.dedup.passages import PASSAGES
+from newsbot.dedup.minhash import PASSAGES, Signature
 from newsbot.dedup.record import Record, pack, seconds, unpack
 from newsbot.dedup.shortening import PIECES_ID, shorten
 from newsbot.dedup.sqlite.folding import fold, newest_living

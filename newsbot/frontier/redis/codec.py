@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from newsbot.errors import RecordRefused
 from newsbot.frontier.base import ASIDE, Entry
-from newsbot.frontier.sqlite.rows import dump
+from newsbot.frontier.sqlite.schema import dump
 from newsbot.items import Kind
 
 STATES = {

@@ -20,13 +20,23 @@ from newsbot.clock import Clock
 from newsbot.config.numbers import SettingsLike
 from newsbot.connections.redis import connect, readable_errors, refuse_eviction, server_name
 from newsbot.errors import DataError, DataUnavailable, SchemaError
-from newsbot.frontier.base import Added, Entry, Known, Lease, Outlook, Refill, Resumed
+from newsbot.frontier.base import (
+    Added,
+    Entry,
+    EntryCopy,
+    HostCopy,
+    Known,
+    Lease,
+    Outlook,
+    Refill,
+    Resumed,
+    Watch,
+    Worker,
+)
 from newsbot.frontier.redis.codec import STATES, arguments, optional, record_of
 from newsbot.frontier.redis.keys import LISTPACK, Keys
 from newsbot.frontier.redis.scripts import Scripts
 from newsbot.frontier.redis.transfer import entry_copy, host_copy, values
-from newsbot.frontier.transfer import EntryCopy, HostCopy
-from newsbot.frontier.watching import Watch, Worker
 from newsbot.items import Kind
 
 VERSION = 1
@@ -303,27 +313,27 @@ class RedisFrontier:
         return dict(zip(names, self._scripts.stats(), strict=False))
 
     def watch(self) -> Watch:
-        """Look at workers and lag; see :mod:`newsbot.frontier.watching`."""
+        """Look at workers and lag; see :mod:`newsbot.frontier.base`."""
         now, late, workers = self._scripts.watch()
         return Watch(now, late, [Worker(*one) for one in sorted(workers)])
 
     # --- copies
     def at_work(self) -> list[str]:
-        """Who holds leases that have not run out; see :mod:`newsbot.frontier.transfer`."""
+        """Who holds leases that have not run out; see :mod:`newsbot.frontier.base`."""
         return self._scripts.at_work()
 
     def copy_hosts(self) -> Iterator[HostCopy]:
-        """All hosts; see :mod:`newsbot.frontier.transfer`."""
+        """All hosts; see :mod:`newsbot.frontier.base`."""
         for name, raw in self._scripts.scan("hosts"):
             yield host_copy(name, raw)
 
     def copy_entries(self) -> Iterator[EntryCopy]:
-        """All entries that are kept whole; see :mod:`newsbot.frontier.transfer`."""
+        """All entries that are kept whole; see :mod:`newsbot.frontier.base`."""
         for fingerprint, raw in self._scripts.scan("entries"):
             yield entry_copy(fingerprint, raw)
 
     def take_entries(self, copies: Sequence[EntryCopy]) -> None:
-        """Keep entries that are not known yet; see :mod:`newsbot.frontier.transfer`."""
+        """Keep entries that are not known yet; see :mod:`newsbot.frontier.base`."""
         for start in range(0, len(copies), _CHUNK):
             chunk = copies[start : start + _CHUNK]
             given = [value for copy in chunk for value in values(copy, self._within(copy.entry.kind))]

@@ -1,4 +1,4 @@
-"""Between copies of entries and what the scripts keep; see :mod:`newsbot.frontier.transfer`."""
+"""Between copies of entries and what the scripts keep; see :mod:`newsbot.frontier.base`."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import struct
 from dataclasses import replace
 from typing import Literal
 
-from newsbot.frontier.base import ASIDE
+from newsbot.frontier.base import ASIDE, EntryCopy, HostCopy
 from newsbot.frontier.redis.codec import arguments, number, record_of
-from newsbot.frontier.transfer import EntryCopy, HostCopy
 
 _LETTERS = {"pending": "w", "held": "h", "done": "d", "aside": "a"}
 _STATES: dict[bytes, Literal["held", "done", "aside"]] = {b"h": "held", b"d": "done", b"a": "aside"}

@@ -7,6 +7,7 @@ more rows than it hands out, moves, or is asked about, apart from hosts that ``a
 
 from __future__ import annotations
 
+import json
 import secrets
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
@@ -16,16 +17,24 @@ from typing import Any
 
 from newsbot.clock import Clock, system_clock
 from newsbot.connections.sqlite import open_database, readable_errors, snapshot, transaction
-from newsbot.frontier.base import ASIDE, Added, Entry, Known, Lease, Outlook, Resumed
+from newsbot.frontier.base import (
+    ASIDE,
+    Added,
+    Entry,
+    EntryCopy,
+    HostCopy,
+    Known,
+    Lease,
+    Outlook,
+    Resumed,
+    Watch,
+    Worker,
+)
 from newsbot.frontier.sqlite import transfer as sqlite_transfer
 from newsbot.frontier.sqlite.adding import Adding, mark_done
 from newsbot.frontier.sqlite.handout import choose, reclaim, settle, unsettled
 from newsbot.frontier.sqlite.outlook import look_ahead
-from newsbot.frontier.sqlite.resuming import take_again
-from newsbot.frontier.sqlite.rows import dump, entry_of, find
-from newsbot.frontier.sqlite.schema import MIGRATIONS, PUBLIC_STATES
-from newsbot.frontier.transfer import EntryCopy, HostCopy
-from newsbot.frontier.watching import Watch, Worker
+from newsbot.frontier.sqlite.schema import MIGRATIONS, PUBLIC_STATES, dump, entry_of, find
 
 _LEASE = "UPDATE frontier_urls SET state = 'leased', at = ?, owner = ?, token = ? WHERE id = ?"
 _TURN = "UPDATE frontier_hosts SET last_turn = ?, next_turn = ? + delay WHERE id = ?"
@@ -281,7 +290,7 @@ class SqliteFrontier:
             return counts
 
     def watch(self) -> Watch:
-        """Look at workers and lag; see :mod:`newsbot.frontier.watching`."""
+        """Look at workers and lag; see :mod:`newsbot.frontier.base`."""
         now = self._clock()
         with self._reading() as db:
             (late,) = db.execute(_LATE, {"now": now}).fetchone()
@@ -290,24 +299,24 @@ class SqliteFrontier:
 
     # --- copies
     def at_work(self) -> list[str]:
-        """Who holds leases that have not run out; see :mod:`newsbot.frontier.transfer`."""
+        """Who holds leases that have not run out; see :mod:`newsbot.frontier.base`."""
         with self._reading() as db:
             return [row[0] for row in db.execute(_AT_WORK, (self._clock(),))]
 
     def copy_hosts(self) -> Iterator[HostCopy]:
-        """All hosts; see :mod:`newsbot.frontier.transfer`."""
+        """All hosts; see :mod:`newsbot.frontier.base`."""
         with readable_errors(self._path):
             for some in sqlite_transfer.copy_hosts(self._db):
                 yield from some
 
     def copy_entries(self) -> Iterator[EntryCopy]:
-        """All entries; see :mod:`newsbot.frontier.transfer`."""
+        """All entries; see :mod:`newsbot.frontier.base`."""
         with readable_errors(self._path):
             for some in sqlite_transfer.copy_entries(self._db):
                 yield from some
 
     def take_entries(self, copies: Sequence[EntryCopy]) -> None:
-        """Keep entries that are not known yet; see :mod:`newsbot.frontier.transfer`."""
+        """Keep entries that are not known yet; see :mod:`newsbot.frontier.base`."""
         with self._writing() as db:
             sqlite_transfer.take_entries(db, copies)
 
@@ -339,3 +348,31 @@ def _next_due(row: sqlite3.Row) -> float | None:
         due: float | None = row["at"]
         return due
     return float(row["due"]) if state == "pending" else None
+
+
+_STANDS = "SELECT id, state, token, lost, data FROM frontier_urls WHERE fingerprint = ?"
+_SET_DEADLINE = "UPDATE frontier_urls SET at = ? WHERE id = ?"
+_UNCOUNT = "UPDATE frontier_urls SET attempts = max(attempts - 1, 0), lost = lost - 1 WHERE id = ?"
+_TAKE = "UPDATE frontier_urls SET state = 'leased', at = ?, owner = ?, token = ?, data = ? WHERE id = ?"
+LOST_STATES = ("ready", "waiting", "aside")
+"""Where a lease that was taken back may be, while nobody has worked on it since."""
+
+
+def take_again(db: sqlite3.Connection, owner: str, leases: Sequence[Lease], deadline: float) -> int:
+    """Prolong the leases, take back those that were lost and that nobody has; how many there are."""
+    kept = 0
+    for lease in leases:
+        row = db.execute(_STANDS, (lease.entry.fingerprint,)).fetchone()
+        if row is None:
+            continue
+        if row["state"] == "leased" and row["token"] == lease.token:
+            db.execute(_SET_DEADLINE, (deadline, row["id"]))
+            kept += 1
+        elif row["lost"] > 0:
+            db.execute(_UNCOUNT, (row["id"],))
+            if row["state"] in LOST_STATES:
+                data = json.loads(row["data"])
+                data.pop(ASIDE, None)
+                db.execute(_TAKE, (deadline, owner, lease.token, dump(data), row["id"]))
+                kept += 1
+    return kept

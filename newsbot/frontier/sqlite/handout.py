@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from itertools import islice, zip_longest
 
 from newsbot.frontier.base import ASIDE
-from newsbot.frontier.sqlite.rows import dump
+from newsbot.frontier.sqlite.schema import dump
 
 MAX_LOST = 3
 """Leases lost in a row that put an entry aside."""

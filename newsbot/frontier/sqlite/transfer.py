@@ -1,4 +1,4 @@
-"""Copies of all entries of the file, and taking them; see :mod:`newsbot.frontier.transfer`."""
+"""Copies of all entries of the file, and taking them; see :mod:`newsbot.frontier.base`."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from newsbot.frontier.sqlite.rows import dump, entry_of, host_ids
-from newsbot.frontier.transfer import EntryCopy, HostCopy
+from newsbot.frontier.base import EntryCopy, HostCopy
+from newsbot.frontier.sqlite.schema import dump, entry_of, host_ids
 
 _AT_ONCE = 500
 _ENTRIES = """

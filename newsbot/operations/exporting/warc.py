@@ -2,7 +2,7 @@
 
 What is written are ``conversion`` records: the article as JSON, made from the page that lay at
 ``WARC-Target-URI`` at ``WARC-Date``. The pages themselves are kept only where NEWSBOT_WARC_DIR says so,
-in files of their own (:mod:`newsbot.warc.archive`).
+in files of their own (:mod:`newsbot.crawl.archive`).
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ from scrapy.utils.misc import build_from_crawler, load_object
 from w3lib.encoding import http_content_type_encoding
 
 from newsbot.crawl.context import CrawlState
-from newsbot.crawl.links.entries import entry_for, page_for
+from newsbot.crawl.entries import entry_for, page_for
 from newsbot.errors import NotAnArticle, UserError
 from newsbot.extraction import parse_html, read_page
 from newsbot.items import Article, Kind, Link, Where

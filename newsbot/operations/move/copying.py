@@ -10,11 +10,10 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from newsbot.clock import system_clock
-from newsbot.crawl.links.entries import entry_again
+from newsbot.crawl.entries import entry_again
 from newsbot.crawl.refill import PENDING
 from newsbot.dedup.rebuilding import rebuild
-from newsbot.frontier.base import Known, LeanFrontier
-from newsbot.frontier.transfer import EntryCopy
+from newsbot.frontier.base import EntryCopy, Known, LeanFrontier
 from newsbot.items import PageRecord
 from newsbot.operations.move.choice import KINDS, Choice
 from newsbot.operations.move.journal import Journal

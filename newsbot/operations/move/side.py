@@ -11,9 +11,8 @@ from newsbot import backends
 from newsbot.config.numbers import SettingsLike
 from newsbot.dedup.index import NearIndex
 from newsbot.errors import DataError
-from newsbot.frontier.base import Frontier
+from newsbot.frontier.base import Frontier, FrontierTransfer
 from newsbot.frontier.owners import dead_owners
-from newsbot.frontier.transfer import FrontierTransfer
 from newsbot.storage.base import Storage
 from newsbot.storage.books import Books
 from newsbot.storage.checks import PageChecks

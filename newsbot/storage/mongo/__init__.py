@@ -11,8 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from datetime import datetime
 
-from newsbot.connections.mongo import connect
-from newsbot.connections.mongo_faults import readable_errors
+from newsbot.connections.mongo import connect, readable_errors
 from newsbot.items import Article, Kind, PageRecord
 from newsbot.search.index.background import Background
 from newsbot.search.index.indexer import index_all

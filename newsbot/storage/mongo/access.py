@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
-from newsbot.connections.mongo import Collections, Place
-from newsbot.connections.mongo_faults import readable_errors
+from newsbot.connections.mongo import Collections, Place, readable_errors
 
 _Record = TypeVar("_Record")
 

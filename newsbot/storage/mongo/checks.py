@@ -10,8 +10,7 @@ from collections.abc import Iterator, Sequence
 from pymongo import UpdateOne
 from pymongo.errors import BulkWriteError
 
-from newsbot.connections.mongo import Collections, Document
-from newsbot.connections.mongo_faults import all_duplicates
+from newsbot.connections.mongo import Collections, Document, all_duplicates
 from newsbot.storage.checks import MAX_CHECKS, CheckedPage, PageCheck, packed, unpacked
 from newsbot.storage.mongo.documents import harmless
 from newsbot.storage.mongo.pages import with_events

@@ -9,8 +9,7 @@ from itertools import islice
 from pymongo import UpdateOne
 from pymongo.errors import BulkWriteError
 
-from newsbot.connections.mongo import Collections, Document
-from newsbot.connections.mongo_faults import all_duplicates
+from newsbot.connections.mongo import Collections, Document, all_duplicates
 from newsbot.items import PageRecord
 from newsbot.storage.base import MAX_HISTORY
 from newsbot.storage.mongo.documents import harmless

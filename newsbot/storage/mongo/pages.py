@@ -16,8 +16,7 @@ from typing import Any
 from pymongo import UpdateOne
 from pymongo.errors import BulkWriteError
 
-from newsbot.connections.mongo import Collections, Document
-from newsbot.connections.mongo_faults import all_duplicates
+from newsbot.connections.mongo import Collections, Document, all_duplicates
 from newsbot.items import Kind, PageRecord
 from newsbot.storage.base import MAX_HISTORY
 from newsbot.storage.history import BEGINNING, Event

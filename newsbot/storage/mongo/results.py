@@ -12,8 +12,7 @@ from hashlib import blake2b
 from pymongo import DeleteOne, UpdateOne
 from pymongo.errors import BulkWriteError
 
-from newsbot.connections.mongo import Collections, Document
-from newsbot.connections.mongo_faults import all_duplicates
+from newsbot.connections.mongo import Collections, Document, all_duplicates
 from newsbot.search.phrases import Position
 from newsbot.storage.mongo.documents import harmless
 from newsbot.storage.results import SearchResult, SearchSummary, bounded

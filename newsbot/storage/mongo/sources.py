@@ -8,8 +8,7 @@ from dataclasses import asdict
 from pymongo import ReplaceOne, UpdateOne
 from pymongo.errors import BulkWriteError
 
-from newsbot.connections.mongo import Collections, Document
-from newsbot.connections.mongo_faults import all_duplicates
+from newsbot.connections.mongo import Collections, Document, all_duplicates
 from newsbot.items import Kind
 from newsbot.storage.base import SiteRecord, SourceRecord
 from newsbot.storage.mongo.documents import harmless

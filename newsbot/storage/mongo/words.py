@@ -14,8 +14,7 @@ from bson.binary import Binary
 from pymongo import ASCENDING, DESCENDING, UpdateOne
 from pymongo.errors import DuplicateKeyError
 
-from newsbot.connections.mongo import Collections, Document, Place, Session
-from newsbot.connections.mongo_faults import readable_errors
+from newsbot.connections.mongo import Collections, Document, Place, Session, readable_errors
 from newsbot.search.index.entry import Entry, entry_of, unpacked
 from newsbot.search.index.segments import State, state_of
 from newsbot.storage.mongo.documents import from_document

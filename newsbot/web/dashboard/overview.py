@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import cast
 
 from newsbot.clock import utc
-from newsbot.frontier.watching import Watched
+from newsbot.frontier.base import Watched
 from newsbot.push.notifiers import Notifier, notifiers
 from newsbot.sites.statistics import share
 from newsbot.storage.activity import HOUR, Arrival, Hour

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from aiohttp import web
 
 from newsbot.operations.explanation import lines
-from newsbot.sites.source_health import Health
+from newsbot.sites.health import Health
 from newsbot.web.dashboard import operations, reports
 from newsbot.web.dashboard.actions import KINDS
 from newsbot.web.dashboard.articles import MAX_PAGE, Whole

@@ -13,9 +13,8 @@ from newsbot.clock import utc
 from newsbot.frontier.base import ASIDE
 from newsbot.operations.source_report import Site, health_text, known_sites, sites_of
 from newsbot.ranking.url_learning import kept
-from newsbot.sites.health import alarms
+from newsbot.sites.health import Health, alarms, health
 from newsbot.sites.pauses import paused
-from newsbot.sites.source_health import Health, health
 from newsbot.sites.statistics import share
 from newsbot.storage.activity import HOUR
 from newsbot.storage.base import SourceRecord

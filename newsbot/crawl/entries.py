@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from dataclasses import dataclass, field
 from typing import Any
 
 from newsbot.clock import iso
@@ -127,3 +129,12 @@ def page_for(entry: Entry, now: float) -> PageRecord:
             }
         ],
     )
+
+
+@dataclass(slots=True)
+class Batch:
+    """What came of judging links."""
+
+    entries: dict[bytes, Entry] = field(default_factory=dict)
+    pages: list[PageRecord] = field(default_factory=list)
+    rejected: Counter[str] = field(default_factory=Counter)
