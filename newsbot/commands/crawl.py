@@ -18,9 +18,9 @@ from newsbot.clock import system_clock, utc
 from newsbot.config.contact import introduce
 from newsbot.config.names import strange
 from newsbot.config.numbers import check_numbers
+from newsbot.crawl.archive import open_archive
 from newsbot.crawl.scope import check_scope
 from newsbot.errors import ArgumentError, UserError
-from newsbot.crawl.archive import open_archive
 
 FAULT, USAGE = 1, 2
 CHATTER = {

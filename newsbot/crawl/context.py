@@ -20,6 +20,7 @@ from scrapy.statscollectors import StatsCollector
 from newsbot import backends
 from newsbot.clock import Clock, system_clock, utc
 from newsbot.config.numbers import SettingsLike
+from newsbot.crawl.archive import Archive, open_archive
 from newsbot.crawl.arguments import Arguments
 from newsbot.crawl.availability import Guarded, Outage
 from newsbot.crawl.consistency import notice_foreign_queue, notice_lost_index
@@ -49,7 +50,6 @@ from newsbot.sites.rights import SiteRights
 from newsbot.sites.shared_lines import SiteLines
 from newsbot.storage.base import Storage, Stored
 from newsbot.storage.notes import Notes
-from newsbot.crawl.archive import Archive, open_archive
 
 MAX_HOSTS = 65_536
 """Hosts of which something is remembered: names below one domain may have no end."""
