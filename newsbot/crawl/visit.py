@@ -20,7 +20,7 @@ from newsbot.rules.schema import Rule
 
 META_KEY = "visit"
 ASIDE_KEY = "beside"
-"""Request meta key: number of tries of a request without a visit (:mod:`newsbot.crawl.auxiliary_scheduler`)."""
+"""Request meta key: tries of a request without a visit (:mod:`newsbot.crawl.auxiliary_scheduler`)."""
 
 
 @dataclass(slots=True, kw_only=True)
