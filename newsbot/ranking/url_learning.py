@@ -21,6 +21,7 @@ from newsbot.rules.learn import LearnedRule, learned_from
 from newsbot.rules.schema import Rule
 from newsbot.rules.sessions import SessionKeys
 from newsbot.storage.notes import Notes
+from newsbot.storage.shared_notes import SharedNotes
 from newsbot.urls import canonicalize, fingerprint
 
 logger = logging.getLogger(__name__)
@@ -38,8 +39,6 @@ EXPLORED_PRIORITY = 5.0
 """Such links come last."""
 MAX_BARREN = 3
 """Pages of a shape that were explored in vain, after which the shape is left alone in this crawl."""
-TRIES = 5
-"""Times that other workers may be quicker, until the next beat."""
 NOTE_KIND = "addresses:"
 """With a domain: the kind of the notes that hold examples and what was learned."""
 SESSION_NOTE = "session_keys"
@@ -121,8 +120,7 @@ class Lessons:
         if found is None:
             return False
         if self.storage is not None:
-            known = session_keys(self.storage).get(domain, ())
-            self.storage.save_note(SESSION_NOTE, domain, {"keys": sorted({*keys.idle, *known})})
+            _SESSION_KEYS.write(self.storage, {domain: keys.idle})
         logger.warning(
             "session key learned domain=%s key=%s; articles are the same whatever it is: it is dropped from"
             " addresses (in the rule: drop_query)",
@@ -166,20 +164,19 @@ class Lessons:
 
         What was learned last from the examples of all is the rule of all.
         """
-        for _ in range(TRIES):
-            told = storage.notes(NOTE_KIND + domain)
-            self._merge(domain, site, told)
-            if not storage.swap_note(
-                NOTE_KIND + domain, "examples", told.get("examples"), site.examples.plain()
-            ):
-                continue
-            rule = None if site.rule is None else site.rule.plain()
-            if rule is None or rule == told.get("rule"):
-                return True
-            if storage.swap_note(NOTE_KIND + domain, "rule", told.get("rule"), rule):
-                site.kept = rule
-                return True
-        return False
+        told = storage.notes(NOTE_KIND + domain)
+
+        def examples(note: dict[str, Any] | None, site: _Site) -> dict[str, Any]:
+            self._merge(domain, site, {**told, "examples": note or {}})
+            return site.examples.plain()
+
+        if not SharedNotes(NOTE_KIND + domain, examples).write(storage, {"examples": site}):
+            return False
+        if site.rule is None:
+            return True
+        written = SharedNotes(NOTE_KIND + domain, _latest).write(storage, {"rule": site.rule.plain()})
+        site.kept = written.get("rule", site.kept)
+        return bool(written)
 
     def _merge(self, domain: str, site: _Site, told: Mapping[str, Any]) -> None:
         """Take over what another worker has written meanwhile."""
@@ -228,6 +225,17 @@ def kept(storage: Notes, domain: str) -> tuple[Examples, LearnedRule | None]:
     except ValueError as error:
         logger.warning("learning damaged domain=%s fault=%s; it is learned anew", domain, error)
     return examples, rule
+
+
+def _latest(_: dict[str, Any] | None, rule: dict[str, Any]) -> dict[str, Any]:
+    return rule
+
+
+def _with_keys(note: dict[str, Any] | None, keys: Iterable[str]) -> dict[str, Any]:
+    return {"keys": sorted({*keys, *map(str, (note or {}).get("keys") or ())})}
+
+
+_SESSION_KEYS = SharedNotes(SESSION_NOTE, _with_keys)
 
 
 def session_keys(storage: Notes) -> dict[str, tuple[str, ...]]:

@@ -15,6 +15,7 @@ from itertools import islice
 from typing import Any
 
 from newsbot.storage.notes import Notes
+from newsbot.storage.shared_notes import SharedNotes
 from newsbot.urls import canonicalize, fingerprint
 
 logger = logging.getLogger(__name__)
@@ -26,8 +27,6 @@ ENOUGH = 3
 """Claims that were right, by which a site is believed before its next one is checked."""
 OUTWEIGHED = 10
 """Claims that were right, for each that was wrong, by which a site is still believed."""
-TRIES = 5
-"""Times that other workers may be quicker, until the next beat."""
 MAX_SITES = 20_000
 MAX_SETTLED = 50_000
 """Known addresses of which a worker remembers that nothing is to be asked; 4 MB."""
@@ -100,18 +99,9 @@ class SiteClaims:
             del self._new[domain]
         if not self._read:
             return
-        told = storage.notes(NOTE_KIND)
-        for _ in range(TRIES):
-            for domain in sorted(self._new):
-                claims = _add(_claims(told.get(domain)), self._new[domain])
-                new = {"claims": [[page, int(right)] for page, right in claims.items()]}
-                if storage.swap_note(NOTE_KIND, domain, told.get(domain), new):
-                    told[domain] = new
-                    del self._new[domain]
-            if not self._new:
-                break
-            told = storage.notes(NOTE_KIND)
-        for domain, note in told.items():
+        for domain in _SHARED.write(storage, self._new):
+            del self._new[domain]
+        for domain, note in storage.notes(NOTE_KIND).items():
             if domain not in self._new:
                 self._sites[domain] = _claims(note)
 
@@ -139,3 +129,11 @@ def _claims(note: dict[str, Any] | None) -> _Claims:
         return _add({}, {str(page)[:_KEY]: bool(right) for page, right in told or ()})
     except (TypeError, ValueError):
         return {}
+
+
+def _with_claims(note: dict[str, Any] | None, new: _Claims) -> dict[str, Any]:
+    claims = _add(_claims(note), new)
+    return {"claims": [[page, int(right)] for page, right in claims.items()]}
+
+
+_SHARED = SharedNotes(NOTE_KIND, _with_claims)

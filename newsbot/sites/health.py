@@ -11,6 +11,7 @@ from typing import Any
 from newsbot.recrawl.planning import DEAD_AFTER
 from newsbot.storage.base import SourceRecord
 from newsbot.storage.notes import Notes
+from newsbot.storage.shared_notes import SharedNotes
 
 NOTE_KIND = "health"
 WINDOW = 40
@@ -21,8 +22,6 @@ CLIFF = 0.5
 """A share is alarming when it fell below so much of what it was."""
 USUAL = 0.4
 """Sites with a smaller share never were good: that is no fall."""
-TRIES = 5
-"""Times that other workers may be quicker, until the next beat."""
 MAX_REASON = 40
 MAX_SITES = 5000
 
@@ -117,19 +116,19 @@ class SiteHealth:
         """
         for domain in [one for one in self._new if is_out(one)]:
             del self._new[domain]
-        if not self._new:
-            return
-        for _ in range(TRIES):
-            told = storage.notes(NOTE_KIND)
-            for domain in sorted(self._new):
-                pages = pages_from(told.get(domain, {}))
-                for reason in self._new[domain]:
-                    pages.saw(reason)
-                if storage.swap_note(NOTE_KIND, domain, told.get(domain), pages.plain()):
-                    self._sites[domain] = pages
-                    del self._new[domain]
-            if not self._new:
-                return
+        for domain, note in _SHARED.write(storage, self._new).items():
+            self._sites[domain] = pages_from(note)
+            del self._new[domain]
+
+
+def _with_pages(note: dict[str, Any] | None, reasons: list[str]) -> dict[str, Any]:
+    pages = pages_from(note or {})
+    for reason in reasons:
+        pages.saw(reason)
+    return pages.plain()
+
+
+_SHARED = SharedNotes(NOTE_KIND, _with_pages)
 
 
 QUIET_SECONDS = 7 * 86400.0

@@ -14,14 +14,13 @@ from typing import Any
 from newsbot.errors import DataError
 from newsbot.extraction import SiteMemories, SiteMemory
 from newsbot.storage.notes import Notes
+from newsbot.storage.shared_notes import SharedNotes
 
 logger = logging.getLogger(__name__)
 
 NOTE_KIND = "lines:"
 """With a domain: the kind of its note."""
 KEY = "lines"
-TRIES = 5
-"""Times that other workers may be quicker, until the next beat."""
 
 
 class SiteLines:
@@ -58,14 +57,13 @@ class SiteLines:
 
 
 def _write(storage: Notes, domain: str, memory: SiteMemory) -> bool:
-    """Join a memory with what other workers have written, and keep both; False: not this time."""
-    for _ in range(TRIES):
-        told = storage.notes(NOTE_KIND + domain).get(KEY)
-        _take(memory, domain, told)
-        plain = memory.plain()
-        if plain == told or storage.swap_note(NOTE_KIND + domain, KEY, told, plain):
-            return True
-    return False
+    """Merge a memory with what other workers have written; False if they were faster too often."""
+
+    def merged(note: dict[str, Any] | None, memory: SiteMemory) -> dict[str, Any]:
+        _take(memory, domain, note)
+        return memory.plain()
+
+    return bool(SharedNotes(NOTE_KIND + domain, merged).write(storage, {KEY: memory}))
 
 
 def _take(memory: SiteMemory, domain: str, told: dict[str, Any] | None) -> None:
