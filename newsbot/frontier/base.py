@@ -110,6 +110,16 @@ class Outlook:
     """Leases out now within the same bounds, over all owners."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostCopy:
+    """How a host is treated. Times in POSIX seconds."""
+
+    host: str
+    delay: float
+    concurrency: int
+    next_turn: float
+
+
 class Frontier(Protocol):
     """See the module's text for states and guarantees."""
 
@@ -208,6 +218,9 @@ class Frontier(Protocol):
         A backend may answer None for what is done and never due again: its story is in the storage.
         """
 
+    def host(self, name: str) -> HostCopy | None:
+        """Return how the host with this key is treated; None for a host that is not known."""
+
     def aside(self, limit: int) -> list[Entry]:
         """The entries that were set aside last, the newest first; ``data[ASIDE]`` of each says why."""
 
@@ -273,16 +286,6 @@ class EntryCopy:
     last_fetched: float | None = None
     attempts: int = 0
     lost: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HostCopy:
-    """How a host is treated. Times in POSIX seconds."""
-
-    host: str
-    delay: float
-    concurrency: int
-    next_turn: float
 
 
 class FrontierTransfer(Protocol):

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any, cast
 
 from newsbot.clock import utc
-from newsbot.frontier.base import Entry, Frontier, FrontierTransfer, HostCopy, Known
+from newsbot.frontier.base import Entry, Frontier, HostCopy, Known
 from newsbot.items import Article, Link, PageRecord, Where
 from newsbot.ranking.judging import Judgement, judge
 from newsbot.ranking.url_learning import kept, learns, session_keys
@@ -23,8 +23,6 @@ from newsbot.storage.notes import Notes
 from newsbot.urls import canonicalize, fingerprint, host_key
 
 MAX_MEMBERS = 20
-MAX_HOSTS = 200_000
-"""Hosts that are looked through for the one of the URL."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,17 +95,12 @@ def explain(
         versions=len(storage.versions(article.canonical_url)) if storage and article else 0,
         story=_others(storage, article) if storage and article else (),
         removed=tombstone_of(cast("Notes", storage), key, host) if storage else None,
-        pace=_pace(frontier, host) if frontier else None,
+        pace=frontier.host(host) if frontier else None,
     )
 
 
 def _learned(storage: Storage | None, rule: Rule) -> LearnedRule | None:
     return kept(cast("Notes", storage), rule.domain)[1] if storage and learns(rule) else None
-
-
-def _pace(frontier: Frontier, host: str) -> HostCopy | None:
-    hosts = islice(cast("FrontierTransfer", frontier).copy_hosts(), MAX_HOSTS)
-    return next((one for one in hosts if one.host == host), None)
 
 
 def _others(storage: Storage, article: Article) -> Sequence[Article]:

@@ -131,6 +131,8 @@ def test_hosts_are_told_as_they_are_treated(tested: WholeFrontier, clock: FakeCl
     assert set(hosts) == {"a.example", "slow.example"}
     slow = hosts["slow.example"]
     assert (slow.delay, slow.concurrency, slow.next_turn) == (2.5, 3, clock() + 40)
+    assert {name: tested.host(name) for name in hosts} == hosts
+    assert tested.host("unknown.example") is None
 
 
 def test_what_is_known_stays_as_it_is(tested: WholeFrontier, clock: FakeClock) -> None:

@@ -322,6 +322,11 @@ class RedisFrontier:
         """Who holds leases that have not run out; see :mod:`newsbot.frontier.base`."""
         return self._scripts.at_work()
 
+    def host(self, name: str) -> HostCopy | None:
+        """See :meth:`newsbot.frontier.base.Frontier.host`."""
+        raw = self._scripts.host(name)
+        return None if raw is None else host_copy(name.encode(), raw)
+
     def copy_hosts(self) -> Iterator[HostCopy]:
         """All hosts; see :mod:`newsbot.frontier.base`."""
         for name, raw in self._scripts.scan("hosts"):

@@ -174,6 +174,12 @@ class Scripts:
             if not cursor:
                 return
 
+    def host(self, name: str) -> bytes | None:
+        """The record of one host; None if it is not known."""
+        with readable_errors(self._place):
+            raw: Any = self._client.hget(self._keys.named("hosts"), name)
+        return None if raw is None else bytes(raw)
+
     def take(self, fingerprints: Sequence[bytes], values: Iterable[Argument]) -> None:
         """Keep copies of entries that are not known."""
         self._grow(self._with_buckets("take", fingerprints, *values))

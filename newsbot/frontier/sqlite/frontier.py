@@ -303,6 +303,11 @@ class SqliteFrontier:
         with self._reading() as db:
             return [row[0] for row in db.execute(_AT_WORK, (self._clock(),))]
 
+    def host(self, name: str) -> HostCopy | None:
+        """See :meth:`newsbot.frontier.base.Frontier.host`."""
+        with readable_errors(self._path):
+            return sqlite_transfer.host(self._db, name)
+
     def copy_hosts(self) -> Iterator[HostCopy]:
         """All hosts; see :mod:`newsbot.frontier.base`."""
         with readable_errors(self._path):

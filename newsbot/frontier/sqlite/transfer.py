@@ -15,6 +15,7 @@ SELECT u.*, h.host AS host_name FROM frontier_urls u JOIN frontier_hosts h ON h.
 WHERE u.id > ? ORDER BY u.id LIMIT ?
 """
 _HOSTS = "SELECT id, host, delay, concurrency, next_turn FROM frontier_hosts WHERE id > ? ORDER BY id LIMIT ?"
+_HOST = "SELECT host, delay, concurrency, next_turn FROM frontier_hosts WHERE host = ?"
 _TAKE = """
 INSERT OR IGNORE INTO frontier_urls (fingerprint, host, state, at, priority, due, kind, depth, url, data,
     attempts, lost, last_fetched)
@@ -26,15 +27,19 @@ _STATES: dict[str, Literal["held", "done", "aside"]] = {"held": "held", "done": 
 def copy_hosts(database: sqlite3.Connection) -> Iterator[list[HostCopy]]:
     """Yield hosts, batch by batch."""
     for rows in _batches(database, _HOSTS):
-        yield [
-            HostCopy(
-                host=row["host"],
-                delay=row["delay"],
-                concurrency=row["concurrency"],
-                next_turn=row["next_turn"],
-            )
-            for row in rows
-        ]
+        yield [_host(row) for row in rows]
+
+
+def host(database: sqlite3.Connection, name: str) -> HostCopy | None:
+    """Return the host with this key; None if it is not known."""
+    row = database.execute(_HOST, (name,)).fetchone()
+    return None if row is None else _host(row)
+
+
+def _host(row: sqlite3.Row) -> HostCopy:
+    return HostCopy(
+        host=row["host"], delay=row["delay"], concurrency=row["concurrency"], next_turn=row["next_turn"]
+    )
 
 
 def copy_entries(database: sqlite3.Connection) -> Iterator[list[EntryCopy]]:
