@@ -5,7 +5,7 @@
 
 ``record`` runs three parts and writes one ``<part>.json.gz`` for each into FOLDER:
 
-* ``sqlite``: crawls of a generated web on loopback (some 1,200 articles) with a fixed clock, on the data file;
+* ``sqlite``: crawls of a generated web on loopback (1,200 articles) with a fixed clock, on the data file;
 * ``servers``: the same crawls on a real Redis and a real MongoDB;
 * ``extraction``: all fields that :func:`newsbot.extraction.extract` reads from each page of DIR (sets with
   ``index.jsonl``; default: ``shared/extraction`` in the nearest folder above). Values are kept as hashes.
@@ -125,12 +125,14 @@ class GoldenWeb:
 
 DAILY: Final = "daily.golden.example"
 PER_CRAWL: Final = 40
-_WORDS: Final = (
-    "council harbour bridge school budget mayor river station market theatre museum railway hospital storm "
-    "election report meeting decision neighbours workers farmers engineers residents visitors tickets prices "
-    "opened closed delayed repaired promised refused announced expected measured counted early late again "
-    "northern southern central public private local national winter summer morning evening yesterday today"
-).split()
+_TEXT: Final = """
+council harbour bridge school budget mayor river station market theatre museum railway hospital
+storm election report meeting decision neighbours workers farmers engineers residents visitors
+tickets prices opened closed delayed repaired promised refused announced expected measured counted
+early late again northern southern central public private local national winter summer morning
+evening yesterday today
+"""
+_WORDS: Final = _TEXT.split()
 
 
 def _published(number: int) -> datetime:
@@ -339,11 +341,8 @@ def _read_sources(storage: Any) -> Iterator[tuple[str, dict[str, Any]]]:
         yield source.url, {"kind": str(source.kind), **fields, **times}
 
 
-_SHORT: Final = frozenset(
-    {"url", "source", "content_hash", "story", "relation", "duplicate_of", "derived_from"}
-)
 _HASHED: Final = frozenset(
-    {"title", "text", "summary", "authors", "tags", "section", "image", "canonical_url"}
+    {"title", "text", "summary", "authors", "agencies", "tags", "section", "image", "structure"}
 )
 
 
@@ -356,8 +355,6 @@ def _plain_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
         elif isinstance(value, float):
             plain[name] = round(value, 6)
         elif name in _HASHED and value:
-            plain[name] = _digest(value)
-        elif name in {"structure", "agencies"} and value:
             plain[name] = _digest(value)
         else:
             plain[name] = value
