@@ -247,7 +247,7 @@ def _child(file: str, end: str, *words: str) -> None:
 
 def _steady(shared: SharedTime, end: float) -> None:
     """Give newsbot this clock and no chance. Must be called before another module of newsbot is imported."""
-    random.Random = Steady  # type: ignore[misc]
+    vars(random)["Random"] = Steady
     from newsbot import clock  # noqa: PLC0415
 
     clock.system_clock = shared
@@ -274,7 +274,7 @@ class Steady(random.Random):
 
 
 # --- what a crawl left behind
-def _read(settings: Mapping[str, str]) -> Result:
+def _read(settings: dict[str, Any]) -> Result:
     from newsbot import backends  # noqa: PLC0415
 
     end = NOW.timestamp() + MOMENTS[-1] + LONGEST

@@ -1,7 +1,7 @@
 """Counts that describe the structure of ``newsbot/``: its size, its top level, import circles, private names.
 
 Each count has a limit that must not be exceeded and a target (:data:`COUNTS`). When a change brings a count
-down, its limit is lowered to the new value; a limit equals its target in the end.
+down, its limit is lowered to the new value; in the end each limit is its target.
 ``python -m tests.test_house`` prints the table.
 """
 
@@ -45,9 +45,7 @@ COUNTS: Mapping[str, Count] = {
     "top_modules": Count(74, 8, "modules at the top of newsbot/, __init__.py not included"),
     "module_circles": Count(2, 0, "modules that are in an import circle"),
     "unit_circles": Count(19, 0, "modules and packages at the top that import each other in a circle"),
-    "part_circles": Count(
-        10**6, 0, "parts of one package that import each other in a circle, over all packages"
-    ),
+    "part_circles": Count(2, 0, "parts of one package that import each other in a circle, over all packages"),
     "small_files": Count(46, 0, f"files under {SMALL} lines of code that are not in SMALL_ALLOWED"),
 }
 
@@ -213,7 +211,7 @@ def collapsed(graph: Graph, package: str) -> Graph:
     for name, others in graph.items():
         part = _part(name, package)
         if part is not None:
-            found[part] |= {to for other in others if (to := _part(other, package)) not in (None, part)}  # type: ignore[misc]
+            found[part] |= {to for other in others if (to := _part(other, package)) and to != part}
     return found
 
 
@@ -333,7 +331,8 @@ def foreign_private_names(tree: ast.Module, folder: Path = PACKAGE) -> Iterator[
             names = [name] if name not in own else []
         else:
             continue
-        yield from ((node.lineno, name) for name in names if is_private(name))
+        line = getattr(node, "lineno", 0)
+        yield from ((line, name) for name in names if is_private(name))
 
 
 def _is_self(node: ast.AST) -> bool:
@@ -376,7 +375,7 @@ def has(owner: str) -> bool:
     """Whether another package still has a name: as an attribute, or set by a method as ``self.name``."""
     module, _, path = owner.partition(":")
     try:
-        one = import_module(module)
+        one: object = import_module(module)
     except ImportError:
         return False
     for name in path.split(".") if path else ():
