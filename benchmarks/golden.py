@@ -342,7 +342,18 @@ def _read_sources(storage: Any) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 _HASHED: Final = frozenset(
-    {"title", "text", "summary", "authors", "agencies", "tags", "section", "image", "structure"}
+    {
+        "canonical_url",
+        "title",
+        "text",
+        "summary",
+        "authors",
+        "agencies",
+        "tags",
+        "section",
+        "image",
+        "structure",
+    }
 )
 
 
