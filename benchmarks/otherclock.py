@@ -72,12 +72,14 @@ def main() -> None:
     from newsbot.crawl import scheduler  # noqa: PLC0415
 
     names = vars(scheduler)
-    names["call_later"] = _sleeping(names["call_later"], shared, float(end), float(speed))
+    names["call_later"] = sleeping(names["call_later"], shared, float(end), float(speed))
     names["LOOK_AGAIN"] = LOOK_AGAIN
     execute(["scrapy", *words])
 
 
-def _sleeping(real: Callable[..., Any], shared: SharedTime, end: float, speed: float) -> Callable[..., Any]:
+def sleeping(real: Callable[..., Any], shared: SharedTime, end: float, speed: float) -> Callable[..., Any]:
+    """Return what the scheduler sleeps with instead of ``real``: the clock in ``shared`` moves by it."""
+
     def call_later(delay: float, wake: Callable[..., Any]) -> Any:
         now = clock.system_clock()
         if now >= end:
