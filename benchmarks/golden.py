@@ -251,7 +251,11 @@ def _steady(shared: SharedTime, end: float) -> None:
     from newsbot import clock  # noqa: PLC0415
 
     clock.system_clock = shared
-    from newsbot import backends, refill, scheduler  # noqa: PLC0415
+    from newsbot import backends  # noqa: PLC0415
+    from newsbot.crawl import (
+        refill,
+        scheduler,
+    )
 
     vars(backends)["system_clock"] = time.time  # so that the frontier on Redis is given the clock too
     vars(refill)["SLICE"] = 10**6  # all that is due is queued before the first request, not in steps of 0.1 s
