@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from newsbot.alerts.silence import EXPECTED, KNOWN_ITEMS, expected
+from newsbot.alerts.rules import EXPECTED, KNOWN_ITEMS, expected
 from newsbot.recrawl.polling import DAY, HOUR, Array
 from newsbot.recrawl.rhythm import Rhythm
 from newsbot.simulator.feedworld import FeedWorld, WorldSettings, make_world

@@ -252,7 +252,7 @@ def _steady(shared: SharedTime, end: float) -> None:
 
     clock.system_clock = shared
     from newsbot import backends  # noqa: PLC0415
-    from newsbot.crawl import (
+    from newsbot.crawl import (  # noqa: PLC0415
         refill,
         scheduler,
     )

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from newsbot import backends
 from newsbot.alerts import book as alertbook
-from newsbot.alerts.alert import Alert
+from newsbot.alerts.rules import Alert
 from newsbot.frontier.base import Entry
 from newsbot.items import Article, Kind, PageRecord
 from newsbot.monitoring.keeping import keep_report

@@ -12,11 +12,9 @@ import numpy as np
 import pytest
 
 from newsbot.alerts import book
-from newsbot.alerts.alert import Alert, Message
 from newsbot.alerts.measuring import KEPT_HOURS, TOTALS, Measured, Total, keep_totals, measure
 from newsbot.alerts.outputs import OutputError
-from newsbot.alerts.rules import Limits, find
-from newsbot.alerts.silence import EXPECTED, expected_items
+from newsbot.alerts.rules import EXPECTED, Alert, Limits, Message, expected_items, find
 from newsbot.alerts.watch import Options, Watch, tell
 from newsbot.frontier.sqlite.frontier import SqliteFrontier
 from newsbot.items import Kind

@@ -23,7 +23,7 @@ from newsbot.frontier.redis import RedisFrontier
 from newsbot.frontier.sqlite.frontier import SqliteFrontier
 from newsbot.items import Kind, PageRecord
 from newsbot.operations.move import Choice, Journal, Side, compare_all, copy_all
-from newsbot.operations.move.progress import bars, lines
+from newsbot.operations.move.copying import bars, lines
 from newsbot.search.phrases import Position
 from newsbot.storage.base import SiteRecord, SourceRecord
 from newsbot.storage.checks import PageCheck

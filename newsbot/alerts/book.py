@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from newsbot.alerts.alert import Alert, Message, alert_from
+from newsbot.alerts.rules import Alert, Message, alert_from
 from newsbot.storage.notes import Notes
 
 KIND = "alerts"

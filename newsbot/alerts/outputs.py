@@ -22,7 +22,7 @@ from http.client import HTTPException
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
-from newsbot.alerts.alert import Message
+from newsbot.alerts.rules import Message
 from newsbot.cli.terminal import clean, one_line
 from newsbot.config.numbers import SettingsLike
 from newsbot.errors import ArgumentError

@@ -10,10 +10,9 @@ from typing import cast
 
 from newsbot import backends
 from newsbot.alerts import book
-from newsbot.alerts.alert import Alert, Message
 from newsbot.alerts.measuring import keep_totals, measure
 from newsbot.alerts.outputs import AT_ONCE, Output, OutputError, outputs_from
-from newsbot.alerts.rules import RULES, Limits, find
+from newsbot.alerts.rules import RULES, Alert, Limits, Message, find
 from newsbot.clock import Clock
 from newsbot.config.numbers import SettingsLike
 from newsbot.errors import ArgumentError

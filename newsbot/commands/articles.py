@@ -16,7 +16,7 @@ from newsbot.dedup.index import Near
 from newsbot.dedup.rebuilding import rebuild, reunite
 from newsbot.errors import ArgumentError, UserError
 from newsbot.items import Article
-from newsbot.operations.move.progress import lines
+from newsbot.operations.move.copying import lines
 from newsbot.operations.move.side import WholeFrontier, check_idle
 from newsbot.operations.reading import queued, stored
 from newsbot.search.index.searching import MAX_WAITING

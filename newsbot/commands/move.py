@@ -17,8 +17,7 @@ from newsbot.clock import iso, system_clock, utc
 from newsbot.config.numbers import SettingsLike
 from newsbot.errors import ArgumentError, DataError
 from newsbot.operations.move import Choice, Compared, Journal, Side, compare_all, copy_all
-from newsbot.operations.move.copying import Report
-from newsbot.operations.move.progress import Totals, bars, lines
+from newsbot.operations.move.copying import Report, Totals, bars, lines
 
 SAMPLE = ("sites", "since", "until", "max_articles")
 

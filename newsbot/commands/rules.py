@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, cast
 
+from newsbot.authoring.cases import test_rules
 from newsbot.authoring.fresh import ARTICLES, new
 from newsbot.authoring.importing import from_ftr, from_news_please, from_opml
-from newsbot.authoring.testing import test_rules
 from newsbot.backends import rules_folder
 from newsbot.cli.command import Action, Argument, Call, NewsbotCommand, positive
 from newsbot.cli.terminal import Column

@@ -43,9 +43,8 @@ from newsbot.rules.schema import Rule
 from newsbot.sites.canonical_trust import SiteClaims
 from newsbot.sites.counters import SiteBooks
 from newsbot.sites.health import SiteHealth
-from newsbot.sites.late_arrivals import Latecomers
 from newsbot.sites.pauses import paused
-from newsbot.sites.removals import Tombstones
+from newsbot.sites.removals import Latecomers, Tombstones
 from newsbot.sites.rights import SiteRights
 from newsbot.sites.shared_lines import SiteLines
 from newsbot.storage.base import Storage, Stored

@@ -17,8 +17,7 @@ from newsbot.rules import RuleSet
 from newsbot.search.query import ArticleFilter
 from newsbot.sites.canonical_trust import NOTE_KIND as CLAIMS
 from newsbot.sites.health import NOTE_KIND as HEALTH
-from newsbot.sites.late_arrivals import forget_texts
-from newsbot.sites.removals import bury, within
+from newsbot.sites.removals import bury, forget_texts, within
 from newsbot.sites.shared_lines import NOTE_KIND as LINES
 from newsbot.storage.base import Storage
 from newsbot.storage.checks import PageChecks

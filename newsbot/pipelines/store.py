@@ -15,8 +15,7 @@ from newsbot.errors import DataError, RecordBusy
 from newsbot.items import Article
 from newsbot.pipelines.exact import drop_copy
 from newsbot.pipelines.near import find_story
-from newsbot.sites.late_arrivals import forget_texts, is_out
-from newsbot.sites.removals import REMOVED
+from newsbot.sites.removals import REMOVED, forget_texts, is_out
 from newsbot.storage.base import Stored, Verdict
 from newsbot.storage.records import of_one_page
 

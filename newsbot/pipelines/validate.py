@@ -9,8 +9,7 @@ from scrapy.exceptions import DropItem
 
 from newsbot.crawl.context import CrawlState
 from newsbot.items import Article
-from newsbot.sites.late_arrivals import is_out
-from newsbot.sites.removals import REMOVED
+from newsbot.sites.removals import REMOVED, is_out
 from newsbot.urls import canonicalize
 
 MAX_TEXT = 5_000_000

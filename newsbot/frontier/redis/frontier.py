@@ -33,10 +33,9 @@ from newsbot.frontier.base import (
     Watch,
     Worker,
 )
-from newsbot.frontier.redis.codec import STATES, arguments, optional, record_of
+from newsbot.frontier.redis.codec import STATES, arguments, entry_copy, host_copy, optional, record_of, values
 from newsbot.frontier.redis.keys import LISTPACK, Keys
 from newsbot.frontier.redis.scripts import Scripts
-from newsbot.frontier.redis.transfer import entry_copy, host_copy, values
 from newsbot.items import Kind
 
 VERSION = 1
