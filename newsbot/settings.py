@@ -48,8 +48,6 @@ NEWSBOT_SOURCE_MAXSIZE = 50 * 2**20
 REDIRECT_MAX_TIMES = 8
 REDIRECT_PRIORITY_ADJUST = 0
 NEWSBOT_ALLOW_PRIVATE = os.environ.get("NEWSBOT_ALLOW_PRIVATE", "") in ("1", "true", "yes")
-DOWNLOAD_HANDLERS = {"https": "newsbot.downloads.DownloadHandler"}
-NEWSBOT_HTTP2 = os.environ.get("NEWSBOT_HTTP2", "") in ("1", "true", "yes")
 TWISTED_DNS_RESOLVER = "newsbot.resolver.GuardedResolver"
 
 # --- frontier
