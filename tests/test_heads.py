@@ -11,7 +11,7 @@ import pytest
 from newsbot.demo.messages import Answer, Request
 from newsbot.items import Kind, PageRecord
 from newsbot.middlewares.reprocessing import ReprocessingMiddleware
-from newsbot.recrawl.heads import tells_unchanged
+from newsbot.recrawl.gating import tells_unchanged
 from newsbot.settlement import settle
 from tests.builders import make_request, make_response
 from tests.crawls import Crawl, World, article_html, feed_xml

@@ -8,7 +8,7 @@ from __future__ import annotations
 from scrapy.http import Request, Response
 
 from newsbot.crawlstate import CrawlState
-from newsbot.recrawl.heads import PASSING, UNWILLING, tells_unchanged
+from newsbot.recrawl.gating import PASSING, UNWILLING, tells_unchanged
 from newsbot.urls import host_key
 from newsbot.visit import Visit
 

@@ -10,8 +10,7 @@ from newsbot import backends
 from newsbot.alerts.watch import Watch, options_from, tell
 from newsbot.clock import system_clock
 from newsbot.owners import owner_name
-from newsbot.web.desk import Desk
-from newsbot.web.offthread import OffThread
+from newsbot.web.desk import Desk, OffThread
 
 logger = logging.getLogger(__name__)
 

@@ -19,8 +19,7 @@ from newsbot.heap import keep_free
 from newsbot.web.alerting import alert_rounds
 from newsbot.web.dashboard.access import make_access
 from newsbot.web.dashboard.app import dashboard
-from newsbot.web.desk import Desk
-from newsbot.web.offthread import OffThread
+from newsbot.web.desk import Desk, OffThread
 from newsbot.web.outgoing import Outgoing
 from newsbot.web.push import MAX_BODY, make_receiver
 from newsbot.web.subscriber import Subscriber

@@ -6,8 +6,7 @@ import logging
 
 from newsbot.clock import Clock
 from newsbot.push.websub import Subscription, end_of_lease, request_of, was_asked
-from newsbot.web.desk import Desk, notifier_name
-from newsbot.web.offthread import OffThread
+from newsbot.web.desk import Desk, OffThread, notifier_name
 from newsbot.web.outgoing import Outgoing, OutgoingError
 from newsbot.web.subscriptions import Subscriptions
 
