@@ -1,4 +1,7 @@
-"""Before a download: may it be made now, with which conditional headers (RFC 9110, 13.1), and does HEAD spare it."""
+"""Before a download: may it be made now, with which conditional headers (RFC 9110, 13.1).
+
+For some servers a HEAD request says before the download that the page is unchanged.
+"""
 
 from __future__ import annotations
 

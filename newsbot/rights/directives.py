@@ -1,4 +1,6 @@
-"""What a page says of itself: ``X-Robots-Tag``, ``<meta name=robots>``, TDM headers and elements; names of signals.
+"""What a page says of itself: ``X-Robots-Tag``, ``<meta name=robots>``, TDM headers and elements.
+
+The names of all signals are here too.
 
 Directives: https://developers.google.com/search/docs/crawling-indexing/robots-meta-tag (no RFC has them).
 Of several that contradict each other the one that forbids holds. TDM: the page's own word goes before its
