@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from newsbot.discovery.errors import FeedError
-from newsbot.discovery.feedparts import Feed, Hub
+from newsbot.discovery.feedparts import Feed, FeedError, Hub
 from newsbot.discovery.feeds import parse_feed
 from newsbot.items import Kind, Where
 

@@ -10,11 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from newsbot.discovery.errors import FeedError, SitemapError
-from newsbot.discovery.feedparts import MAX_ITEMS
+from newsbot.discovery.feedparts import MAX_ITEMS, FeedError
 from newsbot.discovery.feeds import parse_feed
 from newsbot.discovery.sections import MAX_LINKS, find_links
-from newsbot.discovery.sitemapparts import MAX_URLS
+from newsbot.discovery.sitemapparts import MAX_URLS, SitemapError
 from newsbot.discovery.sitemaps import parse_sitemap
 from tests import warm
 

@@ -10,8 +10,7 @@ from babel.dates import format_date
 from newsbot.extraction.fields.dates.calendars import from_solar_hijri, western
 from newsbot.extraction.fields.dates.moments import find_date, parse_stamp
 from newsbot.extraction.strings import word_list
-from newsbot.text.month_names import by_language
-from newsbot.text.months import MONTHS, month
+from newsbot.text.months import MONTHS, by_language, month
 from tests.extraction_pages import TEXT, page, read
 
 LANGUAGES = (
@@ -115,7 +114,9 @@ def test_western_leaves_ascii_alone() -> None:
 def test_the_tables_have_twelve_months_and_no_name_twice() -> None:
     assert all(len(months) == 12 for months in by_language().values())
     assert set(MONTHS.values()) == set(range(1, 13))
-    for months in by_language().values():
+    for language, months in by_language().items():
+        if language == "*":  # names of several languages: some mean one month here and another one there
+            continue
         assert all(month(name) == number for number, names in enumerate(months, 1) for name in names)
 
 

@@ -15,7 +15,7 @@ from newsbot.push import hints, indexnow, websub
 from newsbot.push.budget import Budget
 from newsbot.push.discovery import hubs_in, topic_and_hubs
 from newsbot.push.ledger import Ledger
-from newsbot.push.once import SeenOnce
+from newsbot.push.signatures import SeenOnce
 from newsbot.push.trust import HALF_LIFE, LEAST, Trust
 from tests.builders import ManualClock
 

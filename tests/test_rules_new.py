@@ -12,6 +12,7 @@ import pytest
 from newsbot.authoring.proposals import propose
 from newsbot.demo.server import DemoServer, this_hour
 from newsbot.rules.load import read_files
+from newsbot.rules.regexes import compile_pattern
 from tests.commandline import Place
 from tests.crawls import article_html
 from tests.extraction_pages import PROSE
@@ -44,8 +45,8 @@ def test_a_rule_is_made_from_the_live_site_with_a_page_to_test_it_by(place: Plac
     assert rule.language == "ru"
     assert rule.learn is True
     (pattern,) = rule.article
-    assert pattern.regex.search("/sport/2024/05/31/some-story-about-a-bridge-12345/")
-    assert not pattern.regex.search("/tag/bridge")
+    assert compile_pattern(pattern.text).search("/sport/2024/05/31/some-story-about-a-bridge-12345/")
+    assert not compile_pattern(pattern.text).search("/tag/bridge")
     assert "known articles, 0 other pages" in file.read_text()
     tested = place.run("rules", "test", SITE)
     assert (tested.code, tested.out) == (0, "1 saved pages, 0 fields differ\n")

@@ -15,6 +15,7 @@ from tests.crawls import World
 
 SETTINGS = (Path(__file__).parent.parent / "docs" / "settings.md").read_text(encoding="utf-8")
 NO_SUCH = "there is no such setting"
+GONE = "this setting no longer exists; set Scrapy's own handler instead: DOWNLOAD_HANDLERS = "
 
 
 def test_the_environment_is_read_as_the_documentation_says() -> None:
@@ -30,6 +31,8 @@ def test_the_environment_is_read_as_the_documentation_says() -> None:
         ({"NEWSBOT_ALERT_LAG": 5, "LOG_LEVEL": "INFO"}, {"NEWSBOT_CONTACT": "me", "PATH": "x"}, []),
         ({"NEWSBOT_CONTCT": "me"}, {}, [f"NEWSBOT_CONTCT: {NO_SUCH} (did you mean NEWSBOT_CONTACT?)"]),
         ({"NEWSBOT_ZZZ": "me"}, {}, [f"NEWSBOT_ZZZ: {NO_SUCH}; see"]),
+        ({"NEWSBOT_HTTP2": True}, {}, [f"NEWSBOT_HTTP2: {GONE}"]),
+        ({}, {"NEWSBOT_HTTP2": "1"}, [f"NEWSBOT_HTTP2 (environment): {GONE}"]),
         ({}, {"NEWSBOT_DATE": "x"}, [f"NEWSBOT_DATE (environment): {NO_SUCH} (did you mean NEWSBOT_DATA?)"]),
         ({}, {"NEWSBOT_ALERT_LAG": "5"}, ["NEWSBOT_ALERT_LAG (environment): is not read from there"]),
         ({}, {"NEWSBOT_ALERT_LAG": "", "NEWSBOT_TEST_MONGO_URI": "x"}, []),

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from newsbot.discovery.errors import SitemapError
-from newsbot.discovery.sitemapparts import MAX_URLS, Child
+from newsbot.discovery.sitemapparts import MAX_URLS, Child, SitemapError
 from newsbot.discovery.sitemaps import Sitemap, parse_sitemap
 from newsbot.items import Kind, Link, Where
 

@@ -16,12 +16,17 @@ FROM_ENVIRONMENT = frozenset(
     f"{PREFIX}{name}"
     for name in (
         *("DATA", "RULES", "REPORTS", "WARC_DIR", "KEEP_RAW", "KEEP_VERSIONS", "KEEP_PAGES", "CONTACT"),
-        *("TDMREP", "ALLOW_PRIVATE", "HTTP2", "RETRY_SCALE", "PAGE_VISITS", "POLL_BUDGET", "PUBLIC_URL"),
+        *("TDMREP", "ALLOW_PRIVATE", "RETRY_SCALE", "PAGE_VISITS", "POLL_BUDGET", "PUBLIC_URL"),
         *("WEB_TOKEN", "SENSOR_SECRET", "ALERT_WEBHOOK", "ALERT_MAIL", "ALERT_COMMAND", "LOG_LEVEL"),
         *("LOG_JSON", "PROGRESS_INTERVAL", "NEAR_DAYS"),
     )
 )
 """Settings that are read from environment variables too."""
+GONE = {
+    f"{PREFIX}HTTP2": "set Scrapy's own handler instead: DOWNLOAD_HANDLERS = "
+    '{"https": "scrapy.core.downloader.handlers.http2.H2DownloadHandler"} (needs: pip install h2)',
+}
+"""Settings that no longer exist, and what to set instead."""
 
 
 @cache
@@ -35,17 +40,21 @@ def strange(settings: BaseSettings, environment: Mapping[str, str]) -> Iterator[
     """Yield a line for each name that was given and changes nothing."""
     for name in sorted(str(name) for name in settings if str(name).startswith(PREFIX)):
         if name not in known():
-            yield f"{name}: there is no such setting{_hint(name)}; see docs/settings.md"
+            yield f"{name}: {_unknown(name)}"
     given = (name for name, value in environment.items() if name.startswith(PREFIX) and value)
     for name in sorted(given):
         if name.startswith(TESTS):
             continue
         if name not in known():
-            yield f"{name} (environment): there is no such setting{_hint(name)}; see docs/settings.md"
+            yield f"{name} (environment): {_unknown(name)}"
         elif name not in FROM_ENVIRONMENT:
             yield f"{name} (environment): is not read from there; give it as -s {name}=VALUE"
 
 
-def _hint(name: str) -> str:
+def _unknown(name: str) -> str:
+    """Return why a name changes nothing, and which name to use instead."""
+    if name in GONE:
+        return f"this setting no longer exists; {GONE[name]}"
     near = get_close_matches(name, sorted(known()), n=1, cutoff=0.8)
-    return f" (did you mean {near[0]}?)" if near else ""
+    hint = f" (did you mean {near[0]}?)" if near else ""
+    return f"there is no such setting{hint}; see docs/settings.md"

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from lxml import etree
 
-from newsbot.discovery.addresses import absolute
-from newsbot.discovery.pages import Page, as_tree, base_of
+from newsbot.discovery.pages import Page, absolute, as_tree, base_of
 from newsbot.discovery.sections import find_links, text_of
 from newsbot.items import Kind, Link, Where
 from newsbot.rules.match import classify

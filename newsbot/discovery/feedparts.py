@@ -10,8 +10,8 @@ from datetime import datetime, tzinfo
 from typing import Literal
 from urllib.parse import urlsplit
 
-from newsbot.discovery.addresses import absolute
 from newsbot.discovery.dates import parse_date
+from newsbot.discovery.pages import absolute
 from newsbot.discovery.xmlread import unescape
 from newsbot.items import Kind, Link, Where
 
@@ -27,6 +27,14 @@ MAX_RAW_LEAD = 4_000
 _BLANKS = re.compile(r"[\s\x00-\x1f\x7f\xa0\u200b\ufeff]+")
 _MARKUP = re.compile(r"</?[A-Za-z][A-Za-z0-9:-]{0,20}(?:\s[^<>]{0,2000})?/?>|<!--.{0,2000}?-->", re.DOTALL)
 _BREAKS = re.compile(r"</?(?:br|p|div|li)\b", re.IGNORECASE)
+
+
+class FeedError(ValueError):
+    """The body is not a feed; ``reason`` says why. Lesser faults are counted as ``problems``."""
+
+    def __init__(self, reason: Literal["empty", "html", "not_a_feed"]) -> None:
+        super().__init__(reason)
+        self.reason = reason
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,7 @@ from datetime import UTC, datetime, tzinfo
 
 from newsbot.clock import system_clock, utc
 from newsbot.discovery.encoding import charset_of, decode
-from newsbot.discovery.errors import FeedError
-from newsbot.discovery.feedparts import MAX_ITEMS, Collector, Feed
+from newsbot.discovery.feedparts import MAX_ITEMS, Collector, Feed, FeedError
 from newsbot.discovery.gunzip import gunzip
 from newsbot.discovery.jsonfeed import read_json
 from newsbot.discovery.xmlfeed import FeedHandler

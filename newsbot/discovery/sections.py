@@ -9,10 +9,9 @@ from itertools import islice
 from lxml import etree
 
 from newsbot.clock import system_clock, utc
-from newsbot.discovery.addresses import absolute
 from newsbot.discovery.context import Context
 from newsbot.discovery.dates import parse_date
-from newsbot.discovery.pages import Page, as_tree, base_of
+from newsbot.discovery.pages import Page, absolute, as_tree, base_of
 from newsbot.items import Link, Where
 from newsbot.rules.shape import log_odds
 from newsbot.urls import is_asset

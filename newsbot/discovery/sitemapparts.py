@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
+from typing import Literal
 
-from newsbot.discovery.addresses import absolute
 from newsbot.discovery.dates import parse_date
 from newsbot.discovery.feedparts import clean_title
+from newsbot.discovery.pages import absolute
 from newsbot.discovery.xmlread import Enough
 from newsbot.items import Kind, Link, Where
 from newsbot.urls import canonicalize
@@ -19,6 +20,14 @@ MAX_SEEN = 10 * MAX_URLS
 """Pages looked at in one file, to find the newest."""
 
 _UNDATED = datetime.min.replace(tzinfo=UTC)
+
+
+class SitemapError(ValueError):
+    """The body is not a sitemap; ``reason`` says why. Lesser faults are counted as ``problems``."""
+
+    def __init__(self, reason: Literal["empty", "html", "not_a_sitemap"]) -> None:
+        super().__init__(reason)
+        self.reason = reason
 
 
 @dataclass(frozen=True, slots=True)

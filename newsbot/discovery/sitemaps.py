@@ -14,10 +14,10 @@ from datetime import UTC, datetime, tzinfo
 
 from newsbot.clock import system_clock, utc
 from newsbot.discovery.encoding import detect
-from newsbot.discovery.errors import FeedError, SitemapError
+from newsbot.discovery.feedparts import FeedError
 from newsbot.discovery.feeds import parse_feed
 from newsbot.discovery.gunzip import gunzip, unpacked
-from newsbot.discovery.sitemapparts import Child, Entry, SitemapCollector
+from newsbot.discovery.sitemapparts import Child, Entry, SitemapCollector, SitemapError
 from newsbot.discovery.xmlread import Enough, Malformed, read_loosely, read_strictly
 from newsbot.discovery.xmlsitemap import SitemapHandler
 from newsbot.items import Link

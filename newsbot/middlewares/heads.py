@@ -9,7 +9,7 @@ from scrapy.http import Request, Response
 
 from newsbot.crawl.context import CrawlState
 from newsbot.crawl.visit import Visit
-from newsbot.recrawl.heads import PASSING, UNWILLING, tells_unchanged
+from newsbot.recrawl.gating import PASSING, UNWILLING, tells_unchanged
 from newsbot.urls import host_key
 
 MAX_HOSTS = 10_000

@@ -1,4 +1,4 @@
-"""Signatures of notices, compared in constant time.
+"""Signatures of notices, compared in constant time, and a memory of what was seen lately.
 
 A hub signs what it sends with HMAC (WebSub, section 8: ``X-Hub-Signature: method=hex``). A sensor of ours
 signs the moment and the body: ``X-Newsbot-Signature: t=<POSIX seconds>,sha256=<hex>`` over ``<t>.<body>``,
@@ -10,6 +10,9 @@ from __future__ import annotations
 import hashlib
 import hmac
 import re
+from collections import OrderedDict
+
+from newsbot.clock import Clock
 
 STRENGTHS = ("sha1", "sha256", "sha384", "sha512")
 """Methods of WebSub, the weakest first."""
@@ -53,3 +56,33 @@ def is_notice(header: str, secret: str, body: bytes, now: float) -> bool:
 
 def _dated(moment: str, body: bytes) -> bytes:
     return moment.encode() + b"." + body
+
+
+MAX_SEEN = 100_000
+
+
+class SeenOnce:
+    """Remembers keys for ``seconds``, at most MAX_SEEN of them: the oldest are forgotten first."""
+
+    def __init__(self, seconds: float, clock: Clock) -> None:
+        self._seconds = seconds
+        self._clock = clock
+        self._seen: OrderedDict[bytes, float] = OrderedDict()
+
+    def is_new(self, key: bytes) -> bool:
+        """Return True the first time that ``key`` is given, and again when it is forgotten."""
+        self._forget()
+        if key in self._seen:
+            return False
+        self._seen[key] = self._clock() + self._seconds
+        return True
+
+    def knows(self, key: bytes) -> bool:
+        """Return True if :meth:`is_new` was asked for ``key`` within the time."""
+        self._forget()
+        return key in self._seen
+
+    def _forget(self) -> None:
+        now = self._clock()
+        while self._seen and (len(self._seen) >= MAX_SEEN or next(iter(self._seen.values())) <= now):
+            self._seen.popitem(last=False)

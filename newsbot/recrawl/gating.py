@@ -1,9 +1,13 @@
-"""Before a download: may it be made now, and with which conditional headers (RFC 9110, 13.1)."""
+"""Before a download: may it be made now, with which conditional headers (RFC 9110, 13.1).
+
+For some servers a HEAD request says before the download that the page is unchanged.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from newsbot.items import PageRecord
 
@@ -50,3 +54,25 @@ def _validators(record: PageRecord, now: float) -> dict[str, str]:
 
 def _is_sendable(value: str) -> bool:
     return value.isascii() and value.isprintable() and len(value) < _MAX_VALIDATOR
+
+
+PASSING: Final = frozenset({429, 503})
+"""Answers about the moment, not about HEAD: a GET would make it worse."""
+UNWILLING: Final = frozenset({405, 501})
+"""The server does not know HEAD (RFC 9110, 15.5.6 and 15.6.2)."""
+
+
+def tells_unchanged(
+    record: PageRecord | None, status: int, etag: str | None, last_modified: str | None
+) -> bool:
+    """Return True if an answer to HEAD says that a page is as it was when ``record`` was written.
+
+    By the entity tag (weak comparison, RFC 9110, 8.8.3.2), or by the date where one side has no tag.
+    """
+    if status == 304:
+        return True
+    if status != 200 or record is None:
+        return False
+    if etag and record.etag:
+        return etag.removeprefix("W/") == record.etag.removeprefix("W/")
+    return bool(last_modified) and last_modified == record.last_modified

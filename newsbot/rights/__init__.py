@@ -5,9 +5,8 @@ data mining decide nothing here: they are recorded with each article, so that an
 its owner has reserved (:func:`opted_out`).
 """
 
-from newsbot.rights.directives import PageRights, page_rights
+from newsbot.rights.directives import OPT_OUTS, PageRights, opted_out, page_rights
 from newsbot.rights.robotsai import RobotsSignals, read_robots
-from newsbot.rights.signals import OPT_OUTS, opted_out
 from newsbot.rights.tdmrep import Reservations, read_tdmrep
 
 __all__ = [

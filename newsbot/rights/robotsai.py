@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from newsbot.rights.signals import AI_AGENTS, AI_COMMENT, usage_signals
+from newsbot.rights.directives import AI_AGENTS, AI_COMMENT, usage_signals
 
 PLACE = "robots.txt"
 _NAMES = """

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from newsbot.rights.signals import TDM_POLICY, TDM_RESERVATION
+from newsbot.rights.directives import TDM_POLICY, TDM_RESERVATION
 
 PATH = "/.well-known/tdmrep.json"
 MAX_BYTES = 256 * 1024

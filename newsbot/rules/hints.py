@@ -8,6 +8,7 @@ from newsbot.errors import Problem
 from newsbot.items import Kind
 from newsbot.rules.load import Loaded
 from newsbot.rules.match import classify
+from newsbot.rules.regexes import compile_pattern
 from newsbot.rules.rulefile import RuleFile
 from newsbot.rules.samples import samples
 from newsbot.rules.schema import Pattern, Rule
@@ -74,7 +75,8 @@ def _doubt(key: str, pattern: Pattern) -> str | None:
         return f"{pattern.text!r} never matches: patterns see path and query only, without https://host"
     if not pattern.text.isascii():
         return f"{pattern.text!r} never matches: URLs are percent-encoded; write %D0%9D for Н and so on"
-    if pattern.regex.search("/") and pattern.regex.search("/any/page?of=it"):
+    regex = compile_pattern(pattern.text)
+    if regex.search("/") and regex.search("/any/page?of=it"):
         effect = "denies the whole site" if key == "deny" else f"calls every page {key}"
         return f"{pattern.text!r} {effect}"
     return None
@@ -96,7 +98,7 @@ def _url_hints(file: RuleFile, rule: Rule) -> Iterator[Problem]:
 def _deny_hints(file: RuleFile, rule: Rule) -> Iterator[Problem]:
     for key, patterns in (("article", rule.article), ("section", rule.section)):
         for pattern in patterns:
-            verdicts = [classify(rule, "https://h" + sample) for sample in samples(pattern.regex)]
+            verdicts = [classify(rule, "https://h" + sample) for sample in samples(pattern.text)]
             if pattern.file == file.file and verdicts and all(verdict.denied for verdict in verdicts):
                 text = f"what {pattern.text!r} matches is denied by {verdicts[0].pattern}; deny wins"
                 yield _hint(file, key, text, pattern.line)

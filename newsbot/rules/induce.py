@@ -2,17 +2,17 @@
 
 Articles are grouped by the form of their addresses: number of segments, their kinds, extension. Each group
 gives some expressions, from strict to lenient; the most lenient one that lets in few other pages is kept.
-Everything is anchored, each repetition ends at a character that it cannot contain: a search is linear.
+Everything is anchored.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from newsbot.rules.regexes import compile_pattern
+from newsbot.rules.regexes import PatternSet, compile_pattern
 from newsbot.rules.traits import kind_of, split_path, words_in
 
 MIN_EXAMPLES = 3
@@ -122,19 +122,24 @@ def _chosen(group: list[_Example], known: _Known) -> LearnedPattern | None:
     best_share = 0.0
     for text in _expressions(group):
         try:
-            regex = compile_pattern(text)
+            compile_pattern(text)
         except ValueError:  # an address with odd signs: no pattern of it
             continue
-        hits = [path for path in known.good if regex.search(path)]
-        wrong = sum(1 for path in known.bad if regex.search(path))
+        hits = _matched(text, known.good)
+        wrong = len(_matched(text, known.bad))
         share = len(hits) / max(1, len(hits) + wrong)
         if len(hits) < MIN_EXAMPLES or len(hits) / (len(hits) + wrong + 1) < _needed(wrong):
             continue
         if best is None or share >= best_share - _TOLERATED:
-            doubted = sum(1 for path in known.doubtful if regex.search(path))
+            doubted = len(_matched(text, known.doubtful))
             best_share = max(share, best_share)
             best = LearnedPattern(text, len(hits), wrong + doubted, tuple(hits[:_SHOWN]))
     return best
+
+
+def _matched(text: str, paths: Iterable[str]) -> list[str]:
+    pattern = PatternSet((text,))
+    return [path for path in paths if pattern.first(path) is not None]
 
 
 def _needed(wrong: int) -> float:
@@ -143,7 +148,7 @@ def _needed(wrong: int) -> float:
 
 def _cover(patterns: list[LearnedPattern], good: list[str]) -> list[LearnedPattern]:
     """Return few patterns that match most: the one that adds most articles first."""
-    matched = {one.text: {path for path in good if re.search(one.text, path, re.ASCII)} for one in patterns}
+    matched = {one.text: set(_matched(one.text, good)) for one in patterns}
     left, chosen = set(good), list[LearnedPattern]()
     while patterns and len(chosen) < MAX_PATTERNS:
         best = max(patterns, key=lambda one: (len(matched[one.text] & left), one.precision, -len(one.text)))

@@ -1,37 +1,122 @@
-"""Reading the regular expressions of rule files: compiled, or refused with the reason."""
+"""Regular expressions of rule files: checked by RE2 and searched by it, in time linear in the address.
+
+RE2 has no look-around and no back-references, because these cannot be matched in linear time. All patterns
+of a rule are one automaton: a search costs 1 to 2 µs an address, however many patterns there are.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Final, Protocol, cast
 
-from newsbot.rules.automaton import Refused
-from newsbot.rules.runaway import refuse_runaway
+import re2
 
-MAX_LENGTH = 1000
+MAX_LENGTH: Final = 1000
+"""Characters of a pattern."""
+_PATTERN_MEMORY: Final = 256 * 1024
+"""Bytes that RE2 may use for one pattern: patterns that need more are refused."""
+_SET_MEMORY: Final = 2 * 2**20
+"""Bytes that RE2 may use for the patterns of a rule, beside ``_INSTRUCTION_MEMORY`` for each instruction.
+RE2 forgets states when this is used up; it fails only if one search step does not fit."""
+_INSTRUCTION_MEMORY: Final = 256
+_READ_AS_TEXT: Final = re.compile(r"(?<!\\)\{(?:,\d+|\d{5,},?\d*|\d+,\d{5,})\}")
+"""Repeat counts that Python understands and RE2 takes for plain text."""
+_REMEDIES: Final = {
+    "(?=": "look-ahead is not supported; write out what may follow",
+    "(?!": "look-ahead is not supported; put what must not match into a deny pattern",
+    "(?<=": "look-behind is not supported; write out what stands before",
+    "(?<!": "look-behind is not supported; put what must not match into a deny pattern",
+    "(?>": "atomic groups are not supported and not needed; write (?:…)",
+    "(?(": "conditional groups are not supported; write one pattern for each case",
+    "(?P": "back-references are not supported; write the parts out",
+    "(?#": "comments are not supported; put them into a line that begins with #",
+    "(?x": "the flag x is not supported; write the pattern without blanks and comments",
+    "\\Z": "write $ for the end of the address",
+    "\\u": "URLs are percent-encoded; write %D0%9D for Н and so on",
+}
+"""What to write instead of what RE2 refuses, by the beginning of the part that it names."""
 
 
-def compile_pattern(text: str) -> re.Pattern[str]:
+class Regex(Protocol):
+    """A compiled expression."""
+
+    pattern: str
+    programsize: int
+
+    def search(self, text: str) -> object | None:
+        """Return what matches somewhere in ``text``, None if nothing does."""
+
+
+def compile_pattern(text: str) -> Regex:
     """Return the compiled expression. Raises ``ValueError`` that says what is wrong and what to write."""
     if not text:
         raise ValueError("an empty pattern matches every URL; write for example ^/news/\\d+")
-    return compile_safely(text, re.ASCII)
-
-
-def compile_safely(text: str, flags: int) -> re.Pattern[str]:
-    """Return an expression compiled with ``flags`` (of ``re.ASCII``, ``re.IGNORECASE``) that cannot run away.
-
-    Raises ``ValueError`` that says what is wrong and what to write.
-    """
     if len(text) > MAX_LENGTH:
         raise ValueError(f"the pattern has {len(text)} characters; at most {MAX_LENGTH} are allowed")
+    if (count := _READ_AS_TEXT.search(text)) is not None:
+        raise ValueError(f"bad pattern {text!r}: {count[0]} is not a repeat count; write for example {{0,5}}")
     try:
-        regex = re.compile(text, flags)
-        refuse_runaway(text, flags)
-    except re.error as error:
-        where = "" if error.pos is None else f" at character {error.pos + 1}"
-        raise ValueError(f"bad pattern {text!r}: {error.msg}{where}") from error
-    except Refused as error:
-        raise ValueError(f"bad pattern {text!r}: {error}") from error
-    except (OverflowError, RecursionError) as error:
-        raise ValueError("bad pattern: too large a number, or too deeply nested") from error
-    return regex
+        return cast("Regex", re2.compile(text, _options(_PATTERN_MEMORY)))
+    except re2.error as error:
+        raise ValueError(f"bad pattern {text!r}: {_explain(error)}") from error
+    except UnicodeEncodeError as error:
+        raise ValueError(f"bad pattern {text!r}: it holds half a character") from error
+
+
+def _explain(error: re2.error) -> str:
+    """Return what RE2 says of a pattern, and what to write instead."""
+    said = error.args[0]
+    message = said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)
+    kind, _, part = message.partition(": ")
+    if kind == "invalid escape sequence" and part[1:].isdecimal():
+        return f"{message}; back-references are not supported; write the parts out"
+    if kind == "bad repetition operator" and part.endswith("+"):
+        return f"{message}; possessive repeats are not supported and not needed; write {part[:-1]}"
+    if kind == "invalid repetition size":
+        return f"{message} repeats too much; write + or *"
+    if kind.startswith("pattern too large"):
+        return "it is too large with its repeat counts written out; make it shorter"
+    remedies = [remedy for beginning, remedy in _REMEDIES.items() if part.startswith(beginning)]
+    return "; ".join([message, *remedies])
+
+
+class PatternSet:
+    """Expressions that are searched for together. They must be known to compile (:func:`compile_pattern`)."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self._texts = tuple(texts)
+        self._set: re2.Set | None = None
+
+    def first(self, text: str) -> int | None:
+        """Return the place of the first expression that matches somewhere in ``text``, None if none does."""
+        if self._set is None:
+            if not self._texts:
+                return None
+            self._set = self._compiled()
+        found = self._set.Match(text.encode("utf-8", "surrogatepass"))
+        return min(found) if found else None
+
+    def _compiled(self) -> re2.Set:
+        """Return the automaton of all expressions. It is made at the first search: most rules see none."""
+        size = sum(compile_pattern(text).programsize for text in self._texts)
+        patterns = re2.Set.SearchSet(_options(_SET_MEMORY + _INSTRUCTION_MEMORY * size))
+        for text in self._texts:
+            patterns.Add(text)
+        patterns.Compile()
+        return patterns
+
+
+@lru_cache(1024)
+def pattern_set(texts: tuple[str, ...]) -> PatternSet:
+    """Return the set of expressions; rules with the same ones share it."""
+    return PatternSet(texts)
+
+
+def _options(memory: int) -> re2.Options:
+    options = re2.Options()
+    options.max_mem = memory
+    options.never_capture = True
+    options.log_errors = False
+    return options

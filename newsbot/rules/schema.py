@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
@@ -10,6 +9,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from newsbot.items import Kind
+from newsbot.rules.regexes import PatternSet, pattern_set
 
 Follow = Literal["feeds", "sitemaps", "sections", "links"]
 FOLLOW: tuple[Follow, ...] = ("feeds", "sitemaps", "sections", "links")
@@ -51,7 +51,6 @@ class Pattern:
     """A regular expression over path and query of a URL, searched, not anchored by itself."""
 
     text: str
-    regex: re.Pattern[str]
     file: str
     line: int
 
@@ -113,6 +112,12 @@ class Rule:
     follow: tuple[Follow, ...] | None = None
     """None: whatever the site offers."""
     notes: str = ""
+    patterns: PatternSet = field(init=False, repr=False, compare=False)
+    """All patterns, in the order deny, article, section."""
+
+    def __post_init__(self) -> None:
+        texts = tuple(pattern.text for pattern in (*self.deny, *self.article, *self.section))
+        object.__setattr__(self, "patterns", pattern_set(texts))
 
     @property
     def has_sources(self) -> bool:

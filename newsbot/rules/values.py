@@ -145,10 +145,11 @@ def pattern(node: yaml.Node, place: Place) -> Pattern | None:
     if value is None:
         return None
     try:
-        return Pattern(value, compile_pattern(value), place.file, line_of(node))
+        compile_pattern(value)
     except ValueError as error:
         place.fault(node, str(error))
         return None
+    return Pattern(value, place.file, line_of(node))
 
 
 def _url(value: str) -> str:

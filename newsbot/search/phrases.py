@@ -2,7 +2,8 @@
 
 The texts are one expression, a tree of their beginnings in a look-ahead: one pass finds the longest text
 that begins at each place, and with it all shorter ones that it begins with. So overlapping texts are all
-found. Upper and lower case are the same. Regular expressions are searched line by line, in windows.
+found. Upper and lower case are the same. Regular expressions are searched line by line, in windows, with the
+package ``regex``: it knows letters of all languages and stops when its time is over, whatever the expression.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+import regex
+
 from newsbot.extraction.page.visible import smooth
-from newsbot.rules.regexes import compile_safely
 
 MAX_POSITIONS = 1000
 """Positions that are kept of one text on one page, the first ones; all are counted."""
@@ -40,8 +42,10 @@ MAX_LENGTH = 200
 """Characters of a text that is searched for."""
 MAX_HIT = 200
 """Characters of a hit of an expression that is found wherever it stands in a long line."""
+MAX_REGEX = 1000
+"""Characters of an expression."""
 WINDOW = 2000
-"""Characters of a line that an expression sees at a time: bounds the time of one search to some 40 ms."""
+"""Characters of a line that an expression sees at a time."""
 PATIENCE = 1.0
 """Seconds of one page's expressions; what is left then is not searched."""
 CONTEXT = 80
@@ -90,12 +94,13 @@ class Finder:
             _add(found[one], lines, start, end)
         until = self._clock() + PATIENCE
         for at, line in enumerate(text.split("\n") if self._regexes else ()):
-            for one, regex in self._regexes.items():
-                if self._clock() > until:
-                    return found, False
+            for one, expression in self._regexes.items():
                 begin = lines.starts[at]
-                for start, end in _in_windows(regex, line):
-                    _add(found[one], lines, begin + start, begin + end)
+                try:
+                    for start, end in _in_windows(expression, line, lambda: until - self._clock()):
+                        _add(found[one], lines, begin + start, begin + end)
+                except TimeoutError:
+                    return found, False
         return found, True
 
     def _texts(self, text: str) -> Iterator[tuple[int, int, Wanted]]:
@@ -122,13 +127,18 @@ def _fold(text: str) -> str:
     return "".join(low if len(low := char.upper().lower()) == 1 else char for char in text)
 
 
-def _compile(text: str) -> re.Pattern[str]:
+def _compile(text: str) -> regex.Pattern[str]:
     if not text:
         raise ValueError("an empty pattern is on every page; write for example \\d+ (dead|injured)")
-    regex = compile_safely(text, re.IGNORECASE)
-    if regex.match("") is not None:
+    if len(text) > MAX_REGEX:
+        raise ValueError(f"the pattern has {len(text)} characters; at most {MAX_REGEX} are allowed")
+    try:
+        expression = regex.compile(text, regex.IGNORECASE)
+    except (regex.error, OverflowError, RecursionError) as error:
+        raise ValueError(f"bad pattern {text!r}: {error}") from error
+    if expression.match("") is not None:
         raise ValueError(f"bad pattern {text!r}: it matches nothing at all, and so everywhere; write + for *")
-    return regex
+    return expression
 
 
 def _combined(keys: list[str]) -> re.Pattern[str]:
@@ -164,14 +174,22 @@ def _branch(node: dict[str, dict]) -> str:  # type: ignore[type-arg]
     return f"(?:{whole})" if len(parts) > 1 else whole
 
 
-def _in_windows(regex: re.Pattern[str], line: str) -> Iterator[tuple[int, int]]:
-    """Yield the hits in a line, those in the overlap of two windows once."""
+def _in_windows(
+    expression: regex.Pattern[str], line: str, left: Callable[[], float]
+) -> Iterator[tuple[int, int]]:
+    """Yield the hits in a line, those in the overlap of two windows once.
+
+    ``left`` gives the seconds that are left. Raises ``TimeoutError`` when they are over.
+    """
     at = 0
     while at < len(line):
         end = min(at + WINDOW, len(line))
         safe = end if end == len(line) else end - MAX_HIT
         last = safe
-        for match in regex.finditer(line, at, end):
+        seconds = left()
+        if seconds <= 0:
+            raise TimeoutError
+        for match in expression.finditer(line, at, end, timeout=seconds):
             if match.start() >= safe:
                 break
             if match.end() > match.start():

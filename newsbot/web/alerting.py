@@ -10,8 +10,7 @@ from newsbot.alerts.watch import Watch, options_from, tell
 from newsbot.clock import system_clock
 from newsbot.config.numbers import SettingsLike
 from newsbot.frontier.owners import owner_name
-from newsbot.web.offthread import OffThread
-from newsbot.web.push_intake import Desk
+from newsbot.web.push_intake import Desk, OffThread
 
 logger = logging.getLogger(__name__)
 

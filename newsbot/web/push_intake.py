@@ -1,11 +1,17 @@
-"""Where believed notices go: what they name is fetched now, if we know it, within the budget of its host."""
+"""Where believed notices go: what they name is fetched now, if we know it, within the budget of its host.
+
+Storage and frontier belong to one thread (:class:`OffThread`).
+"""
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter, deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from enum import StrEnum
-from typing import cast
+from functools import partial
+from typing import ParamSpec, TypeVar, cast
 from urllib.parse import urlsplit
 
 from newsbot.clock import Clock, system_clock
@@ -196,3 +202,25 @@ class Desk:
 def notifier_name(protocol: str, url: str) -> str:
     """Return the name under which trust in a notifier is kept: protocol and host."""
     return f"{protocol}:{urlsplit(url).hostname or url[:100]}"
+
+
+_Given = ParamSpec("_Given")
+_Answer = TypeVar("_Answer")
+
+
+class OffThread:
+    """One thread; :meth:`call` runs a function in it."""
+
+    def __init__(self) -> None:
+        self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="data")
+
+    async def call(
+        self, work: Callable[_Given, _Answer], *given: _Given.args, **more: _Given.kwargs
+    ) -> _Answer:
+        """Return what ``work`` returns; raise what it raises."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._executor, partial(work, *given, **more))
+
+    def close(self) -> None:
+        """Wait for what was begun."""
+        self._executor.shutdown(wait=True)

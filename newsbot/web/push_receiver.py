@@ -16,13 +16,10 @@ from aiohttp import web
 from newsbot.clock import Clock
 from newsbot.push import hints, indexnow, websub
 from newsbot.push.budget import Budget
-from newsbot.push.once import SeenOnce
-from newsbot.push.signatures import TOLERANCE, is_notice
-from newsbot.web.forms import read_form
-from newsbot.web.offthread import OffThread
+from newsbot.push.signatures import TOLERANCE, SeenOnce, is_notice
+from newsbot.web.incoming import read_form, sender_of
 from newsbot.web.outgoing import Outgoing, OutgoingError
-from newsbot.web.push_intake import Desk, notifier_name
-from newsbot.web.senders import sender_of
+from newsbot.web.push_intake import Desk, OffThread, notifier_name
 from newsbot.web.subscriptions import Subscriptions
 
 MAX_BODY = 2**20

@@ -20,9 +20,8 @@ from newsbot.errors import DataError, UserError
 from newsbot.web.alerting import alert_rounds
 from newsbot.web.dashboard.access import make_access
 from newsbot.web.dashboard.app import dashboard
-from newsbot.web.offthread import OffThread
 from newsbot.web.outgoing import Outgoing
-from newsbot.web.push_intake import Desk
+from newsbot.web.push_intake import Desk, OffThread
 from newsbot.web.push_receiver import MAX_BODY, make_receiver
 from newsbot.web.subscriber import Subscriber
 from newsbot.web.subscriptions import Subscriptions

@@ -6,9 +6,8 @@ import logging
 
 from newsbot.clock import Clock
 from newsbot.push.websub import Subscription, end_of_lease, request_of, was_asked
-from newsbot.web.offthread import OffThread
 from newsbot.web.outgoing import Outgoing, OutgoingError
-from newsbot.web.push_intake import Desk, notifier_name
+from newsbot.web.push_intake import Desk, OffThread, notifier_name
 from newsbot.web.subscriptions import Subscriptions
 
 logger = logging.getLogger(__name__)

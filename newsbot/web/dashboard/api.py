@@ -15,7 +15,7 @@ from newsbot.web.dashboard.parameters import Parameter, given
 from newsbot.web.dashboard.rendering import json_answer
 from newsbot.web.dashboard.schema import Schema, plain, schema_of
 from newsbot.web.dashboard.service import Dashboard, Handler
-from newsbot.web.forms import read_form
+from newsbot.web.incoming import read_form
 
 _ERRORS: Mapping[str, str] = {
     "400": "A parameter is wrong; the error says which.",

@@ -26,7 +26,7 @@ from newsbot.web.dashboard.operations import Run
 from newsbot.web.dashboard.parameters import given
 from newsbot.web.dashboard.rendering import HEADERS, link, site_path
 from newsbot.web.dashboard.service import Dashboard, asset
-from newsbot.web.forms import read_form
+from newsbot.web.incoming import read_form
 from newsbot.web.readers import Data, Readers
 
 QUICK_THREADS = 3

@@ -8,9 +8,8 @@ from typing import Any
 
 from newsbot.clock import Clock
 from newsbot.web.dashboard.articles import StoryRow, recent_stories
-from newsbot.web.dashboard.overview import Overview, overview
+from newsbot.web.dashboard.overview import Overview, Trouble, overview, troubles
 from newsbot.web.dashboard.sites import SiteRow, all_sites
-from newsbot.web.dashboard.trouble import Trouble, troubles
 from newsbot.web.memo import Memo
 from newsbot.web.readers import Data, Readers
 

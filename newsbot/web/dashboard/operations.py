@@ -17,11 +17,10 @@ from newsbot.operations.explanation import document
 from newsbot.search.query import ArticleFilter
 from newsbot.storage.results import SearchResults, SearchSummary
 from newsbot.web.dashboard import actions, articles, sites
-from newsbot.web.dashboard.overview import Overview, Queue
+from newsbot.web.dashboard.overview import Overview, Queue, Trouble
 from newsbot.web.dashboard.parameters import Parameter, date, number, one_of, words
 from newsbot.web.dashboard.schema import plain
 from newsbot.web.dashboard.service import Dashboard
-from newsbot.web.dashboard.trouble import Trouble
 from newsbot.web.readers import Data
 
 Given = Mapping[str, Any]

@@ -1,4 +1,4 @@
-"""How the crawl does as a whole: articles by hour and day, latency, useful share, errors, queue, workers."""
+"""How the crawl does as a whole: articles by hour and day, latency, errors, queue, workers, troubles."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import cast
 
+from newsbot.alerts.book import current
 from newsbot.clock import utc
 from newsbot.frontier.base import Watched
 from newsbot.push.notifiers import Notifier, notifiers
+from newsbot.sites.health import alarms
 from newsbot.sites.statistics import share
 from newsbot.storage.activity import HOUR, Arrival, Hour
 from newsbot.web.readers import Data
@@ -179,3 +181,29 @@ def latency(arrivals: Sequence[Arrival], since: Mapping[str, float]) -> Latency:
 def _quantile(values: Sequence[float], part: float) -> float:
     """The smallest of sorted values that at least this part of them does not exceed."""
     return values[min(len(values) - 1, max(0, -int(-part * len(values) // 1) - 1))]
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """One thing that is wrong."""
+
+    subject: str
+    """A site, or ``crawl``, ``disk``."""
+    what: str
+    cause: str
+    """The likely one."""
+    todo: str
+    since: datetime | None
+
+
+def troubles(data: Data) -> list[Trouble]:
+    """Return what is wrong, the latest first."""
+    alerts = [entry.alert for entry in current(data.notes)]
+    found = [Trouble(one.subject, one.what, one.cause, one.todo, _utc(one.since)) for one in alerts]
+    told = {one.subject for one in found}
+    fallen = sorted(alarms(data.notes).items())
+    return found + [Trouble(site, text, "", "", None) for site, text in fallen if site not in told]
+
+
+def _utc(seconds: float | None) -> datetime | None:
+    return None if seconds is None else utc(seconds)

@@ -18,7 +18,7 @@ from newsbot.errors import DataError
 from newsbot.web.dashboard.access import Access
 from newsbot.web.dashboard.memos import Memos
 from newsbot.web.dashboard.rendering import HEADERS, json_answer, link, make_environment, page, site_path
-from newsbot.web.forms import read_form
+from newsbot.web.incoming import read_form
 from newsbot.web.readers import Readers
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]

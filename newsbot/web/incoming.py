@@ -1,10 +1,22 @@
-"""Who sends a request: the address that budgets and trust go by, also behind a proxy on this machine."""
+"""What is read from a request: the fields of its form, and who sends it."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from typing import Any
 
 from aiohttp import web
+
+
+async def read_form(request: web.Request) -> Mapping[str, Any]:
+    """Return the fields of a form, none where there is no body. Raises ``HTTPBadRequest`` for broken ones."""
+    try:
+        return await request.post()
+    except (ValueError, LookupError, RuntimeError) as error:
+        # aiohttp's: no boundary, a charset that is none, a content encoding that it does not know
+        raise web.HTTPBadRequest(text="the form cannot be read") from error
+
 
 _OF_ONE = 64
 """Bits of an IPv6 address that a customer does not choose (RFC 6177): all below them is one sender."""
