@@ -91,7 +91,7 @@ for group in ("DOWNLOADER_MIDDLEWARES", "SPIDER_MIDDLEWARES", "ITEM_PIPELINES", 
     parts += [name for name, order in settings.getdict(group).items() if order is not None]
 for name in parts:
     load_object(name)
-from newsbot.demo import lexicon
+from benchmarks.demoweb import lexicon
 for name in settings["SPIDER_MODULES"]:
     import_module(name)
 from newsbot.spiders.news import NewsSpider

@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from benchmarks.demoweb.messages import Answer
 from newsbot.clock import utc
-from newsbot.demo.messages import Answer
 from newsbot.items import Kind, Where
 from newsbot.settlement import settle
 from newsbot.spiders.reading import read_response

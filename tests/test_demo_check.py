@@ -18,14 +18,14 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from benchmarks.demoweb.manifest import TRACKING, Manifest, load_manifest, make_manifest
+from benchmarks.demoweb.messages import Record
+from benchmarks.demoweb.noise import noise_links
+from benchmarks.demoweb.plan import MIN_ARTICLES, Paper, Plan, make_plan
+from benchmarks.demoweb.rulefiles import write_rules
+from benchmarks.demoweb.server import DemoServer, read_log
 from newsbot.demo.check import COLUMNS, compare
 from newsbot.demo.figures import count_log
-from newsbot.demo.manifest import TRACKING, Manifest, load_manifest, make_manifest
-from newsbot.demo.messages import Record
-from newsbot.demo.noise import noise_links
-from newsbot.demo.plan import MIN_ARTICLES, Paper, Plan, make_plan
-from newsbot.demo.rulefiles import write_rules
-from newsbot.demo.server import DemoServer, read_log
 from newsbot.items import Article, Kind
 from newsbot.rules import load_rules
 from newsbot.rules.match import classify
@@ -234,7 +234,7 @@ def test_every_page_that_is_well_answers_conditional_requests_with_304(tmp_path:
 
 @contextmanager
 def program(*arguments: str) -> Iterator[tuple[dict[str, Any], subprocess.Popen[str]]]:
-    command = [sys.executable, "-m", "newsbot.demo.server", *arguments]
+    command = [sys.executable, "-m", "benchmarks.demoweb.server", *arguments]
     process = warm.Popen[str](command, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
@@ -273,7 +273,7 @@ def test_a_taken_port_is_told_in_one_line(tmp_path: Path) -> None:
         command = [
             sys.executable,
             "-m",
-            "newsbot.demo.server",
+            "benchmarks.demoweb.server",
             "--rules",
             str(tmp_path),
             "--port",

@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 
 import pytest
 
+from benchmarks.demoweb.manifest import Manifest, make_manifest
+from benchmarks.demoweb.plan import Plan, make_plan
 from newsbot.dedup.decision import SAME_STORY, different_news, numbers_in
 from newsbot.dedup.minhash import exact, shingle_hashes
 from newsbot.demo.judgement import COLUMNS, judge, rows
-from newsbot.demo.manifest import Manifest, make_manifest
-from newsbot.demo.plan import Plan, make_plan
 from newsbot.items import Article
 from tests.test_demo_check import as_article
 

@@ -12,11 +12,11 @@ import lxml.etree
 import lxml.html
 import pytest
 
-from newsbot.demo.hosts import ARCHIVE, HOSTS, Host
-from newsbot.demo.manifest import Manifest, make_manifest
-from newsbot.demo.noise import PER_ARTICLE
-from newsbot.demo.plan import MAX_ARTICLES, MIN_ARTICLES, Way, make_plan
-from newsbot.demo.web import DemoWeb
+from benchmarks.demoweb.hosts import ARCHIVE, HOSTS, Host
+from benchmarks.demoweb.manifest import Manifest, make_manifest
+from benchmarks.demoweb.noise import PER_ARTICLE
+from benchmarks.demoweb.plan import MAX_ARTICLES, MIN_ARTICLES, Way, make_plan
+from benchmarks.demoweb.web import DemoWeb
 from tests.demo_client import NOW, SIZE, Client, links_of
 
 MAX_DEPTH = 5

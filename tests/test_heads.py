@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from newsbot.demo.messages import Answer, Request
+from benchmarks.demoweb.messages import Answer, Request
 from newsbot.items import Kind, PageRecord
 from newsbot.middlewares.reprocessing import ReprocessingMiddleware
 from newsbot.recrawl.heads import tells_unchanged

@@ -13,9 +13,9 @@ from datetime import UTC, datetime
 
 import pytest
 
+from benchmarks.demoweb.server import DemoServer
 from newsbot.demo.check import compare
 from newsbot.demo.judgement import judge
-from newsbot.demo.server import DemoServer
 from newsbot.frontier.sqlite import SqliteFrontier
 from tests.crawls import World
 

@@ -19,8 +19,8 @@ from typing import Any
 import pytest
 from pymongo import MongoClient
 
+from benchmarks.demoweb.server import DemoServer
 from newsbot.demo.check import compare
-from newsbot.demo.server import DemoServer
 from newsbot.frontier.base import ASIDE, Entry
 from newsbot.frontier.redis import RedisFrontier
 from newsbot.frontier.sqlite import SqliteFrontier

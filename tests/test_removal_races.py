@@ -17,8 +17,8 @@ from pymongo import MongoClient
 from scrapy.exceptions import DropItem
 from scrapy.settings import Settings
 
+from benchmarks.demoweb.messages import Answer
 from newsbot.backends import open_frontier, open_index, open_storage
-from newsbot.demo.messages import Answer
 from newsbot.lessons import NOTE_KIND as LESSONS
 from newsbot.middlewares.archive import RAW_KEY, _exchange, keep_page
 from newsbot.pipelines.near import NearDuplicatePipeline

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from newsbot.demo.server import DemoServer, this_hour
+from benchmarks.demoweb.server import DemoServer, this_hour
 from newsbot.rulemaking.proposals import propose
 from newsbot.rules.load import read_files
 from tests.commandline import Place

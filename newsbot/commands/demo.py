@@ -14,6 +14,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from benchmarks.demoweb.plan import MAX_ARTICLES, MIN_ARTICLES
+from benchmarks.demoweb.server import DEFAULT_ARTICLES, DemoServer, this_hour
 from newsbot.backends import open_storage
 from newsbot.cli import FAULT, Action, Argument, Call, NewsbotCommand, positive
 from newsbot.clock import from_iso
@@ -21,8 +23,6 @@ from newsbot.demo.check import COLUMNS, Report, compare
 from newsbot.demo.figures import Figures, count_log
 from newsbot.demo.judgement import COLUMNS as RESEMBLING
 from newsbot.demo.judgement import Judged, judge, rows
-from newsbot.demo.plan import MAX_ARTICLES, MIN_ARTICLES
-from newsbot.demo.server import DEFAULT_ARTICLES, DemoServer, this_hour
 from newsbot.errors import ArgumentError, DataUnavailable
 from newsbot.terminal import Column
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from newsbot.demo.manifest import Expected, Manifest
+from benchmarks.demoweb.manifest import Expected, Manifest
 from newsbot.items import Article
 from newsbot.urls import canonicalize, fingerprint
 

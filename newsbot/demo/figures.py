@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from newsbot.demo.manifest import Manifest
-from newsbot.demo.messages import Record
-from newsbot.demo.web import without_tracking
+from benchmarks.demoweb.manifest import Manifest
+from benchmarks.demoweb.messages import Record
+from benchmarks.demoweb.web import without_tracking
 
 _SOURCES = frozenset({"robots", "feed", "sitemap", "section"})
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from newsbot.demo.manifest import Manifest
+from benchmarks.demoweb.manifest import Manifest
 from newsbot.items import Article
 from newsbot.urls import canonicalize, fingerprint
 

@@ -12,11 +12,11 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from newsbot.demo.hosts import HERALD, HOSTS, Host
-from newsbot.demo.messages import Answer, Request
-from newsbot.demo.noise import noise_kind, noise_page
-from newsbot.demo.plan import Plan
-from newsbot.demo.site import make_routes, page
+from benchmarks.demoweb.hosts import HERALD, HOSTS, Host
+from benchmarks.demoweb.messages import Answer, Request
+from benchmarks.demoweb.noise import noise_kind, noise_page
+from benchmarks.demoweb.plan import Plan
+from benchmarks.demoweb.site import make_routes, page
 
 SLOW_SECONDS = 1.0
 RETRY_AFTER = 1

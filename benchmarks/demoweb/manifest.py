@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from benchmarks.demoweb.hosts import HOSTS
+from benchmarks.demoweb.plan import Paper, Plan
 from newsbot.clock import iso
-from newsbot.demo.hosts import HOSTS
-from newsbot.demo.plan import Paper, Plan
 
 TRACKING = "?utm_source=demo&utm_medium=feed&fbclid=Zx81"
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from html import escape
 
-from newsbot.demo.hosts import Host
-from newsbot.demo.noise import PER_ARTICLE, noise_links
-from newsbot.demo.plan import Paper
+from benchmarks.demoweb.hosts import Host
+from benchmarks.demoweb.noise import PER_ARTICLE, noise_links
+from benchmarks.demoweb.plan import Paper
 
 NOISE_ON_ARTICLES = 8
 _YEAR_9999 = "9999-12-31T23:59:59+00:00"

@@ -1,4 +1,4 @@
-"""The demo's server: ``python -m newsbot.demo.server --rules DIR [--port 0] [--log FILE] …``.
+"""The demo's server: ``python -m benchmarks.demoweb.server --rules DIR [--port 0] [--log FILE] …``.
 
 Prints one JSON line with the port, the folder of the rules, the path of the manifest and the
 environment that a crawl needs, then serves until it is interrupted or terminated.
@@ -17,13 +17,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TextIO
 
+from benchmarks.demoweb.loopback import Listener, LoopbackServer
+from benchmarks.demoweb.manifest import Manifest, make_manifest
+from benchmarks.demoweb.messages import Record
+from benchmarks.demoweb.plan import MAX_ARTICLES, MIN_ARTICLES, make_plan
+from benchmarks.demoweb.rulefiles import write_rules
+from benchmarks.demoweb.web import DemoWeb
 from newsbot.clock import from_iso
-from newsbot.demo.loopback import Listener, LoopbackServer
-from newsbot.demo.manifest import Manifest, make_manifest
-from newsbot.demo.messages import Record
-from newsbot.demo.plan import MAX_ARTICLES, MIN_ARTICLES, make_plan
-from newsbot.demo.rulefiles import write_rules
-from newsbot.demo.web import DemoWeb
 
 MANIFEST_FILE = "manifest.json"
 DEFAULT_ARTICLES = 300
@@ -114,7 +114,7 @@ def _description(server: DemoServer) -> dict[str, object]:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m newsbot.demo.server", allow_abbrev=False)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.demoweb.server", allow_abbrev=False)
     parser.add_argument("--rules", type=Path, required=True, help="folder for the rules and the manifest")
     parser.add_argument("--port", type=int, default=0, help="0: any free one")
     parser.add_argument("--log", type=Path, help="file for one JSON line a request")
