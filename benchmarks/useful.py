@@ -31,8 +31,7 @@ from typing import Any, cast
 from benchmarks.demoweb.hosts import HOSTS, WIRE
 from benchmarks.demoweb.server import DemoServer, this_hour
 from newsbot.backends import open_storage
-from newsbot.demo.check import compare
-from newsbot.demo.figures import count_log
+from newsbot.demo.check import compare, count_log
 from newsbot.lessons import NOTE_KIND
 from newsbot.storage.base import Storage
 from newsbot.storage.notes import Notes

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.demoweb.plan import MIN_ARTICLES
 from newsbot.commands import demo
+from newsbot.demo.publishing import MIN_ARTICLES
 from tests.commandline import Answer, Place
 
 CRAWLER = """
 import os, sys, urllib.request
 from pathlib import Path
 from newsbot.dedup.exact import text_key
-from benchmarks.demoweb.manifest import load_manifest
+from newsbot.demo.manifest import load_manifest
 from newsbot.items import Article
 from newsbot.storage.sqlite import SqliteStorage
 

@@ -13,9 +13,10 @@ import lxml.html
 import pytest
 
 from benchmarks.demoweb.hosts import HERALD, HOSTS
-from benchmarks.demoweb.manifest import Manifest, make_manifest
+from benchmarks.demoweb.manifest import make_manifest
 from benchmarks.demoweb.plan import make_plan
 from benchmarks.demoweb.web import DemoWeb
+from newsbot.demo.manifest import Manifest
 from tests.demo_client import NOW, SIZE, Client, find, links_of
 
 

@@ -14,8 +14,7 @@ from datetime import UTC, datetime
 import pytest
 
 from benchmarks.demoweb.server import DemoServer
-from newsbot.demo.check import compare
-from newsbot.demo.judgement import judge
+from newsbot.demo.check import compare, judge
 from newsbot.frontier.sqlite import SqliteFrontier
 from tests.crawls import World
 

@@ -18,12 +18,13 @@ from pathlib import Path
 from typing import TextIO
 
 from benchmarks.demoweb.loopback import Listener, LoopbackServer
-from benchmarks.demoweb.manifest import Manifest, make_manifest
-from benchmarks.demoweb.messages import Record
+from benchmarks.demoweb.manifest import make_manifest
 from benchmarks.demoweb.plan import MAX_ARTICLES, MIN_ARTICLES, make_plan
 from benchmarks.demoweb.rulefiles import write_rules
 from benchmarks.demoweb.web import DemoWeb
 from newsbot.clock import from_iso
+from newsbot.demo.check import Record
+from newsbot.demo.manifest import Manifest
 
 MANIFEST_FILE = "manifest.json"
 DEFAULT_ARTICLES = 300
