@@ -16,7 +16,10 @@ setup(
     package_data={
         "newsbot.site_rules": ["*.yaml"],
         "newsbot": [
-            *(f"**/*.{kind}" for kind in ("lua", "sql", "txt", "json", "html", "css", "js", "svg")),
+            *(
+                f"**/*.{kind}"
+                for kind in ("lua", "sql", "txt", "json", "yaml", "html", "xml", "css", "js", "svg")
+            ),
             "py.typed",
         ],
     },

@@ -168,11 +168,11 @@ def _daily_page(number: int) -> str:
 
 def _serve(stack: ExitStack, rules: Path) -> tuple[GoldenWeb, dict[str, str]]:
     """Start the web and write the rules; the only place that knows the generator of the web."""
-    from newsbot.demo.loopback import LoopbackServer  # noqa: PLC0415
-    from newsbot.demo.messages import Answer  # noqa: PLC0415
-    from newsbot.demo.plan import make_plan  # noqa: PLC0415
-    from newsbot.demo.rulefiles import write_rules  # noqa: PLC0415
-    from newsbot.demo.web import DemoWeb  # noqa: PLC0415
+    from benchmarks.demoweb.loopback import LoopbackServer  # noqa: PLC0415
+    from benchmarks.demoweb.messages import Answer  # noqa: PLC0415
+    from benchmarks.demoweb.plan import make_plan  # noqa: PLC0415
+    from benchmarks.demoweb.rulefiles import write_rules  # noqa: PLC0415
+    from benchmarks.demoweb.web import DemoWeb  # noqa: PLC0415
 
     web = GoldenWeb(DemoWeb(make_plan(ARTICLES, seed=1, now=NOW)), Answer)
     write_rules(rules)

@@ -30,11 +30,11 @@ from typing import Any, Final
 
 import numpy as np
 
+from benchmarks.demoweb.hosts import GAZETA, HERALD, NOVOSTI, Host
+from benchmarks.demoweb.live import FEEDS, Life, LiveWeb, make_life
+from benchmarks.demoweb.loopback import LoopbackServer
+from benchmarks.demoweb.plan import PER_FEED
 from benchmarks.otherclock import LOOK_AGAIN, Running, SharedTime
-from newsbot.demo.hosts import GAZETA, HERALD, NOVOSTI, Host
-from newsbot.demo.live import FEEDS, Life, LiveWeb, make_life
-from newsbot.demo.loopback import LoopbackServer
-from newsbot.demo.plan import PER_FEED
 from newsbot.recrawl.budget import Controller
 from newsbot.recrawl.fitting import begin_with_rates
 from newsbot.recrawl.index import SquareRootIndex

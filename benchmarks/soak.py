@@ -37,10 +37,10 @@ import redis
 from pymongo import MongoClient
 
 from benchmarks.crews import ROOT
+from benchmarks.demoweb.loopback import LoopbackServer
 from benchmarks.servers import own_mongo
 from benchmarks.soaklives import Life, course, growth, own_megabytes
 from benchmarks.soakweb import GrowingWeb, write_rules
-from newsbot.demo.loopback import LoopbackServer
 from newsbot.storage.mongo import MongoStorage
 from tests.redisserver import RedisServer
 from tests.servers import MongoServer, free_port

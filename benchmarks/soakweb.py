@@ -17,10 +17,10 @@ from email.utils import format_datetime
 from html import escape
 from pathlib import Path
 
-from newsbot.demo.hosts import slug
-from newsbot.demo.lexicon import load_language
-from newsbot.demo.messages import Answer, Request
-from newsbot.demo.prose import Story, Writer
+from benchmarks.demoweb.hosts import slug
+from benchmarks.demoweb.lexicon import load_language
+from benchmarks.demoweb.messages import Answer, Request
+from benchmarks.demoweb.prose import Story, Writer
 
 HOSTS = 20
 SHOWN = 400

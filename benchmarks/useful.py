@@ -28,11 +28,10 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, cast
 
+from benchmarks.demoweb.hosts import HOSTS, WIRE
+from benchmarks.demoweb.server import DemoServer, this_hour
 from newsbot.backends import open_storage
-from newsbot.demo.check import compare
-from newsbot.demo.figures import count_log
-from newsbot.demo.hosts import HOSTS, WIRE
-from newsbot.demo.server import DemoServer, this_hour
+from newsbot.demo.check import compare, count_log
 from newsbot.ranking.url_learning import NOTE_KIND
 from newsbot.storage.base import Storage
 from newsbot.storage.notes import Notes

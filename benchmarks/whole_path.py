@@ -22,10 +22,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from newsbot.demo.loopback import LoopbackServer
-from newsbot.demo.messages import Answer, Request
-from newsbot.demo.plan import make_plan
-from newsbot.demo.web import DemoWeb
+from benchmarks.demoweb.loopback import LoopbackServer
+from benchmarks.demoweb.messages import Answer, Request
+from benchmarks.demoweb.plan import make_plan
+from benchmarks.demoweb.web import DemoWeb
 
 ROOT = Path(__file__).resolve().parent.parent
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)

@@ -15,7 +15,7 @@ import pytest
 import redis
 from hypothesis import settings as hypothesis_settings
 
-from newsbot.demo.server import DemoServer
+from benchmarks.demoweb.server import DemoServer
 from tests import redisserver
 from tests.builders import Desk
 from tests.crawls import World

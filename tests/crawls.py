@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from newsbot.demo.loopback import LoopbackServer
+from benchmarks.demoweb.loopback import LoopbackServer
 from newsbot.items import Article, PageRecord
 from newsbot.storage.sqlite import SqliteStorage
 from newsbot.urls import canonicalize, fingerprint

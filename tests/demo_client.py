@@ -9,9 +9,9 @@ from urllib.parse import urljoin, urlsplit
 import lxml.etree
 import lxml.html
 
-from newsbot.demo.hosts import HOSTS
-from newsbot.demo.messages import Answer, Request
-from newsbot.demo.web import DemoWeb
+from benchmarks.demoweb.hosts import HOSTS
+from benchmarks.demoweb.messages import Answer, Request
+from benchmarks.demoweb.web import DemoWeb
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 SIZE = 150

@@ -34,8 +34,9 @@ import itertools
 from collections import Counter
 from collections.abc import Callable, Mapping
 
-from newsbot.demo.loopback import LoopbackServer
-from newsbot.demo.messages import Answer, Record, Request
+from benchmarks.demoweb.loopback import LoopbackServer
+from benchmarks.demoweb.messages import Answer, Request
+from newsbot.demo.check import Record
 
 HTML = {"Content-Type": "text/html; charset=utf-8"}
 TEXT = "Съешь же ещё этих мягких французских булок"

@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import closing
 
+from benchmarks.demoweb.server import DemoServer
 from newsbot.demo.check import compare
-from newsbot.demo.server import DemoServer
 from newsbot.frontier.redis import RedisFrontier
 from newsbot.items import Article
 from tests.redisserver import RedisServer

@@ -14,12 +14,12 @@ from typing import Any
 
 import pytest
 
+from benchmarks.demoweb.messages import Answer, Request
 from newsbot.alerts import outputs
 from newsbot.alerts.book import LOCK
 from newsbot.alerts.outputs import Command, Mail, OutputError, Webhook, outputs_from
 from newsbot.alerts.rules import Alert, Message
 from newsbot.alerts.watch import options_from
-from newsbot.demo.messages import Answer, Request
 from newsbot.errors import ArgumentError
 from tests.commandline import Place
 from tests.crawls import World, article_html, feed_xml

@@ -91,7 +91,8 @@ for group in ("DOWNLOADER_MIDDLEWARES", "SPIDER_MIDDLEWARES", "ITEM_PIPELINES", 
     parts += [name for name, order in settings.getdict(group).items() if order is not None]
 for name in parts:
     load_object(name)
-from newsbot.demo import lexicon
+from newsbot.demo.publishing import load_sites
+load_sites()
 for name in settings["SPIDER_MODULES"]:
     import_module(name)
 from newsbot.spiders.news import NewsSpider

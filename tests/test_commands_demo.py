@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from newsbot.commands import demo
-from newsbot.demo.plan import MIN_ARTICLES
+from newsbot.demo.publishing import MIN_ARTICLES
 from tests.commandline import Answer, Place
 
 CRAWLER = """

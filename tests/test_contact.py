@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from scrapy.settings import Settings
 
+from benchmarks.demoweb.messages import Answer, Request
 from newsbot import __version__
 from newsbot.config.contact import ASK_FOR_CONTACT, introduce, user_agent
-from newsbot.demo.messages import Answer, Request
 from tests.crawls import World, article_html
 from tests.mockserver import HTML, MockServer
 

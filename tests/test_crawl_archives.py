@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from newsbot.demo.messages import Answer
+from benchmarks.demoweb.messages import Answer
 from newsbot.discovery.sections import MAX_LINKS
 from tests.crawls import article_html
 

@@ -10,7 +10,7 @@ from uuid import uuid4
 import pytest
 from pymongo import MongoClient
 
-from newsbot.demo.messages import Answer
+from benchmarks.demoweb.messages import Answer
 from newsbot.storage.mongo import MongoStorage
 from tests.crawls import article_html, feed_xml
 

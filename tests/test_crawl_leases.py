@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from newsbot.demo.messages import Answer, Request
+from benchmarks.demoweb.messages import Answer, Request
 from tests.crawls import World, article_html, feed_xml
 from tests.mockserver import HTML, MockServer
 from tests.redisserver import RedisServer, need_redis

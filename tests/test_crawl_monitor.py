@@ -13,7 +13,7 @@ from uuid import uuid4
 import pytest
 from pymongo import MongoClient
 
-from newsbot.demo.messages import Answer, Request
+from benchmarks.demoweb.messages import Answer, Request
 from newsbot.errors import ArgumentError
 from newsbot.items import PageRecord
 from newsbot.monitoring.keeping import kept_report

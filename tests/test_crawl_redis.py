@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 import redis
 
+from benchmarks.demoweb.server import DemoServer
 from newsbot.dedup.redis import RedisIndex
 from newsbot.dedup.sqlite import SqliteIndex
 from newsbot.demo.check import compare
-from newsbot.demo.server import DemoServer
 from newsbot.frontier.redis import RedisFrontier
 from tests.crawls import World, article_html
 from tests.mockserver import MockServer

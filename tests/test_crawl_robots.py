@@ -6,7 +6,7 @@ import time
 from itertools import pairwise
 from statistics import median
 
-from newsbot.demo.messages import Answer
+from benchmarks.demoweb.messages import Answer
 from tests.newssite import HOST, ended, serve
 
 

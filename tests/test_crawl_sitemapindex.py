@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from benchmarks.demoweb.messages import Answer
 from newsbot.clock import utc
 from newsbot.crawl.completion import settle
-from newsbot.demo.messages import Answer
 from newsbot.items import Kind, Where
 from newsbot.spiders.reading import read_response
 from newsbot.spiders.sitemap_index import AT_ONCE, LONGEST_REST, SHARE, UNDATED

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import astuple
 from datetime import UTC, datetime
 
 import pytest
 
+from benchmarks.demoweb.manifest import make_manifest
+from benchmarks.demoweb.plan import Plan, make_plan
 from newsbot.dedup.decision import SAME_STORY, different_news, numbers_in
 from newsbot.dedup.minhash import exact, shingle_hashes
-from newsbot.demo.judgement import COLUMNS, judge, rows
-from newsbot.demo.manifest import Manifest, make_manifest
-from newsbot.demo.plan import Plan, make_plan
+from newsbot.demo.check import STORY_COLUMNS, judge
+from newsbot.demo.manifest import Manifest
 from newsbot.items import Article
 from tests.test_demo_check import as_article
 
@@ -53,7 +55,17 @@ def test_a_faultless_crawl_has_nothing_wrong(stored: list[Article], manifest: Ma
     assert [one.wrong for one in judged] == [0, 0, 0, 0]
     assert all(one.pairs == one.joined > 0 for one in judged[:TEMPLATE])
     assert (judged[TEMPLATE].pairs, judged[TEMPLATE].joined, judged[ELSE].pairs) == (6, 0, 0)
-    assert [len(row) for row in rows(judged)] == [len(COLUMNS)] * 4
+    assert [len(astuple(one)) for one in judged] == [len(STORY_COLUMNS)] * 4
+
+
+def test_an_article_stored_under_another_of_its_addresses_is_the_same(
+    stored: list[Article], manifest: Manifest
+) -> None:
+    right = judge(stored, manifest)
+    addresses = {one.url: one.addresses for one in manifest.articles}
+    for article in stored:
+        article.canonical_url = addresses[article.canonical_url][-1]
+    assert judge(stored, manifest) == right
 
 
 def test_what_stays_alone_or_is_mixed_up_is_counted(

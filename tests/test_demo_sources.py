@@ -12,10 +12,11 @@ import lxml.etree
 import lxml.html
 import pytest
 
-from newsbot.demo.hosts import HERALD, HOSTS
-from newsbot.demo.manifest import Manifest, make_manifest
-from newsbot.demo.plan import make_plan
-from newsbot.demo.web import DemoWeb
+from benchmarks.demoweb.hosts import HERALD, HOSTS
+from benchmarks.demoweb.manifest import make_manifest
+from benchmarks.demoweb.plan import make_plan
+from benchmarks.demoweb.web import DemoWeb
+from newsbot.demo.manifest import Manifest
 from tests.demo_client import NOW, SIZE, Client, find, links_of
 
 

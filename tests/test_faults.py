@@ -57,7 +57,7 @@ def test_a_page_that_recovers_is_tried_again_within_the_crawl(site, world):
     answers = [500, 503]
 
     def flaky(request):
-        from newsbot.demo.messages import Answer
+        from benchmarks.demoweb.messages import Answer
 
         if answers:
             return Answer(status=answers.pop(), headers={"Retry-After": "1"})

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
+from benchmarks.demoweb.messages import Answer, Request
 from newsbot.crawl.completion import settle
-from newsbot.demo.messages import Answer, Request
 from newsbot.items import Kind, PageRecord
 from newsbot.middlewares.reprocessing import ReprocessingMiddleware
 from newsbot.recrawl.gating import tells_unchanged

@@ -13,9 +13,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from newsbot.demo.check import compare
-from newsbot.demo.judgement import judge
-from newsbot.demo.server import DemoServer
+from benchmarks.demoweb.server import DemoServer
+from newsbot.demo.check import compare, judge
 from newsbot.frontier.sqlite.frontier import SqliteFrontier
 from tests.crawls import World
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from benchmarks.demoweb.hosts import GAZETA
+from benchmarks.demoweb.live import FEEDS, LiveWeb, make_life
+from benchmarks.demoweb.messages import Request
+from benchmarks.demoweb.plan import PER_FEED
 from benchmarks.live import RATES, Delays, crawl_live, predict
-from newsbot.demo.hosts import GAZETA
-from newsbot.demo.live import FEEDS, LiveWeb, make_life
-from newsbot.demo.messages import Request
-from newsbot.demo.plan import PER_FEED
 
 BUDGET = 6.0
 HOURS = 6.0

@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from newsbot.demo.loopback import LoopbackServer
-from newsbot.demo.messages import Answer, Request
-from newsbot.demo.wire import MAX_HEADERS
+from benchmarks.demoweb.loopback import LoopbackServer
+from benchmarks.demoweb.messages import Answer, Request
+from benchmarks.demoweb.wire import MAX_HEADERS
 from tests.mockserver import TEXT, MockServer
 
 

@@ -19,9 +19,9 @@ from typing import Any
 import pytest
 from pymongo import MongoClient
 
+from benchmarks.demoweb.server import DemoServer
 from newsbot.crawl.entries import entry_again
 from newsbot.demo.check import compare
-from newsbot.demo.server import DemoServer
 from newsbot.frontier.base import ASIDE, Entry
 from newsbot.frontier.owners import owner_name
 from newsbot.frontier.redis import RedisFrontier

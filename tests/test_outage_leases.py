@@ -8,7 +8,7 @@ from pathlib import Path
 
 import redis
 
-from newsbot.demo.server import DemoServer
+from benchmarks.demoweb.server import DemoServer
 from tests.crawls import World, article_html
 from tests.mockserver import MockServer
 from tests.outages import QUICK, check_one_outage, check_stored_once, counts, wait_for_requests, wait_until

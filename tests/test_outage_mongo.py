@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from pymongo import MongoClient
 
-from newsbot.demo.server import DemoServer
+from benchmarks.demoweb.server import DemoServer
 from newsbot.frontier.sqlite.frontier import SqliteFrontier
 from newsbot.storage.mongo import MongoStorage
 from newsbot.urls import canonicalize, fingerprint

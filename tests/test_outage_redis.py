@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import time
 
-from newsbot.demo.server import DemoServer
+from benchmarks.demoweb.server import DemoServer
 from tests.crawls import World
 from tests.outages import (
     QUICK,

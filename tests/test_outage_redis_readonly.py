@@ -7,7 +7,7 @@ import time
 import pytest
 from redis import Redis
 
-from newsbot.demo.server import DemoServer
+from benchmarks.demoweb.server import DemoServer
 from tests.crawls import World
 from tests.outages import check_fetched_once, check_one_outage, check_stored_once, counts, wait_for_requests
 from tests.redisserver import RedisServer

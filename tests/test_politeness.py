@@ -7,7 +7,7 @@ from statistics import median
 
 import pytest
 
-from newsbot.demo.messages import Answer
+from benchmarks.demoweb.messages import Answer
 from tests.crawls import World, article_html, feed_xml
 from tests.redisserver import RedisServer, need_redis
 

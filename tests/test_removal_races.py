@@ -17,9 +17,9 @@ from pymongo import MongoClient
 from scrapy.exceptions import DropItem
 from scrapy.settings import Settings
 
+from benchmarks.demoweb.messages import Answer
 from newsbot.backends import open_frontier, open_index, open_storage
 from newsbot.crawl.completion import settle
-from newsbot.demo.messages import Answer
 from newsbot.middlewares.archive import RAW_KEY, _exchange, keep_page
 from newsbot.pipelines.near import NearDuplicatePipeline
 from newsbot.pipelines.store import StorePipeline

@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from newsbot.demo.loopback import LoopbackServer
-from newsbot.demo.messages import Answer, Request
+from benchmarks.demoweb.loopback import LoopbackServer
+from benchmarks.demoweb.messages import Answer, Request
 from tests.certificates import self_signed
 from tests.crawls import World, article_html, feed_xml
 

@@ -15,9 +15,9 @@ from uuid import uuid4
 import pytest
 from pymongo import MongoClient
 
+from benchmarks.demoweb.messages import Answer, Request
+from benchmarks.demoweb.server import DemoServer
 from newsbot.demo.check import compare
-from newsbot.demo.messages import Answer, Request
-from newsbot.demo.server import DemoServer
 from newsbot.frontier.redis import RedisFrontier
 from newsbot.storage.mongo import MongoStorage
 from tests.crawls import World, article_html

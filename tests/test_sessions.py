@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from newsbot.demo.messages import Answer
+from benchmarks.demoweb.messages import Answer
 from newsbot.operations.explain import explain
 from newsbot.rules import RuleSet, load_rules
 from newsbot.rules.schema import Rule

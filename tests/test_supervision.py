@@ -15,8 +15,8 @@ from uuid import uuid4
 import pytest
 from pymongo import MongoClient
 
+from benchmarks.demoweb.server import DemoServer
 from newsbot.demo.check import compare
-from newsbot.demo.server import DemoServer
 from newsbot.frontier.redis import RedisFrontier
 from newsbot.storage.mongo import MongoStorage
 from tests.crawls import World

@@ -9,7 +9,7 @@ import sys
 import tempfile
 import threading
 import time
-from dataclasses import asdict
+from dataclasses import asdict, astuple
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -18,11 +18,8 @@ from newsbot.backends import open_storage
 from newsbot.cli.command import FAULT, Action, Argument, Call, NewsbotCommand, positive
 from newsbot.cli.terminal import Column
 from newsbot.clock import from_iso
-from newsbot.demo.check import COLUMNS, Report, compare
-from newsbot.demo.figures import Figures, count_log
-from newsbot.demo.judgement import COLUMNS as RESEMBLING
-from newsbot.demo.judgement import Judged, judge, rows
-from newsbot.demo.plan import MAX_ARTICLES, MIN_ARTICLES
+from newsbot.demo.check import COLUMNS, STORY_COLUMNS, Figures, Judged, Report, compare, count_log, judge
+from newsbot.demo.publishing import MAX_ARTICLES, MIN_ARTICLES
 from newsbot.demo.server import DEFAULT_ARTICLES, DemoServer, this_hour
 from newsbot.errors import ArgumentError, DataUnavailable
 
@@ -133,7 +130,8 @@ def _tell(
         if len(report.faults) > SHOWN_FAULTS:
             call.text(f"… and {len(report.faults) - SHOWN_FAULTS} more (--json shows all)")
         call.text()
-    call.table([Column(RESEMBLING[0]), *(Column(title, "right") for title in RESEMBLING[1:])], rows(judged))
+    numbers = [Column(title, "right") for title in STORY_COLUMNS[1:]]
+    call.table([Column(STORY_COLUMNS[0]), *numbers], [astuple(one) for one in judged])
     call.text()
     kinds = [(kind or "other", count) for kind, count in figures.by_kind.most_common()]
     call.table([Column("seen by the server"), Column("requests", "right")], kinds)

@@ -1,18 +1,23 @@
-"""Compares what a crawl stored with what the demo holds: every article exactly once, with its words."""
+"""What a crawl of an invented web stored and requested, compared with the web's manifest."""
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
+from itertools import combinations
 
 from newsbot.demo.manifest import Expected, Manifest
 from newsbot.items import Article
 from newsbot.urls import canonicalize, fingerprint
 
 WORDS_SHARE = 0.8
-"""A text with fewer of the article's words than that counts as wrong."""
+"""A text with a smaller share of the article's words counts as wrong."""
 FIRST_LETTERS = 60
+COLUMNS = ("site", "expected", "stored once", "missing", "twice", "unexpected", "wrong", "dated")
+STORY_COLUMNS = ("which texts resemble each other", "pairs", "in one story", "wrong")
+_SOURCES = frozenset({"robots", "feed", "sitemap", "section"})
+_Pair = frozenset[bytes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,28 +27,6 @@ class Fault:
     what: str
     url: str
     detail: str = ""
-
-
-@dataclass(slots=True)
-class Report:
-    """The outcome of :func:`compare`."""
-
-    faults: list[Fault] = field(default_factory=list)
-    hosts: dict[str, Tally] = field(default_factory=dict)
-    """Counts by source."""
-
-    @property
-    def ok(self) -> bool:
-        """True when every article was stored exactly once, rightly, and nothing else."""
-        return not self.faults
-
-    def rows(self) -> list[Sequence[object]]:
-        """Return a table row for each source and one for all; :data:`COLUMNS` are its heads."""
-        total = Tally()
-        for tally in self.hosts.values():
-            for name in Tally.__slots__:
-                setattr(total, name, getattr(total, name) + getattr(tally, name))
-        return [(source, *tally.row()) for source, tally in [*sorted(self.hosts.items()), ("all", total)]]
 
 
 @dataclass(slots=True)
@@ -58,70 +41,69 @@ class Tally:
     wrong: int = 0
     dated: int = 0
 
-    def row(self) -> tuple[int, ...]:
-        """The counts in the order of :data:`COLUMNS`."""
-        return tuple(getattr(self, name) for name in Tally.__slots__)
 
+@dataclass(slots=True)
+class Report:
+    """The outcome of :func:`compare`."""
 
-COLUMNS = ("site", "expected", "stored once", "missing", "twice", "unexpected", "wrong", "dated")
+    faults: list[Fault] = field(default_factory=list)
+    hosts: defaultdict[str, Tally] = field(default_factory=lambda: defaultdict(Tally))
+    """Counts by source."""
+
+    @property
+    def ok(self) -> bool:
+        """True when every article was stored exactly once, rightly, and nothing else."""
+        return not self.faults
+
+    def rows(self) -> list[Sequence[object]]:
+        """Return a table row for each source and one for all, in the order of :data:`COLUMNS`."""
+        rows = [(source, *astuple(tally)) for source, tally in sorted(self.hosts.items())]
+        return [*rows, ("all", *(sum(row[at] for row in rows) for at in range(1, len(COLUMNS))))]
 
 
 def compare(articles: Iterable[Article], manifest: Manifest) -> Report:
-    """Return how the stored articles differ from the manifest (any order, streamed)."""
+    """Return how the stored articles (any order, streamed) differ from the manifest."""
     report = Report()
     owners = {_key(address): expected for expected in manifest.articles for address in expected.addresses}
     stored: Counter[str] = Counter()
-    for expected in manifest.articles:
-        report.hosts.setdefault(expected.source, Tally()).expected += 1
     for article in articles:
-        tally = report.hosts.setdefault(article.source, Tally())
         owner = owners.get(_key(article.canonical_url)) or owners.get(_key(article.url))
         if owner is None:
-            tally.unexpected += 1
+            report.hosts[article.source].unexpected += 1
             report.faults.append(Fault("unexpected", article.canonical_url, article.title))
             continue
         stored[owner.url] += 1
         if stored[owner.url] == 1:
-            _judge(article, owner, tally, report)
-    _count(manifest, stored, report)
+            tally = report.hosts[article.source]
+            tally.dated += article.as_row()["published_at"] == owner.published
+            faults = _wrong(article, owner)
+            tally.wrong += len(faults)
+            report.faults += faults
+    for expected in manifest.articles:
+        tally, count = report.hosts[expected.source], stored[expected.url]
+        tally.expected += 1
+        tally.once += count == 1
+        tally.missing += count == 0
+        tally.twice += count > 1
+        if count != 1:
+            detail = f"stored {count} times" if count else expected.title
+            report.faults.append(Fault("twice" if count else "missing", expected.url, detail))
     return report
 
 
-def _judge(article: Article, expected: Expected, tally: Tally, report: Report) -> None:
-    published = article.as_row()["published_at"]
-    tally.dated += published == expected.published
-    if (fault := _wrong(article, expected)) is not None:
-        tally.wrong += 1
-        report.faults.append(fault)
-
-
-def _wrong(article: Article, expected: Expected) -> Fault | None:
+def _wrong(article: Article, expected: Expected) -> list[Fault]:
     if _plain(article.title) != _plain(expected.title):
-        return Fault("wrong title", expected.url, f"{article.title!r} instead of {expected.title!r}")
+        return [Fault("wrong title", expected.url, f"{article.title!r} instead of {expected.title!r}")]
     words = len(article.text.split())
     if words < WORDS_SHARE * expected.words:
-        return Fault("wrong text", expected.url, f"{words} words instead of {expected.words}")
+        return [Fault("wrong text", expected.url, f"{words} words instead of {expected.words}")]
     if _plain(expected.first_line)[:FIRST_LETTERS] not in _plain(article.text):
-        return Fault("wrong text", expected.url, f"begins {article.text[:FIRST_LETTERS]!r}")
-    return None
-
-
-def _count(manifest: Manifest, stored: Counter[str], report: Report) -> None:
-    for expected in manifest.articles:
-        tally = report.hosts[expected.source]
-        count = stored[expected.url]
-        if count == 0:
-            tally.missing += 1
-            report.faults.append(Fault("missing", expected.url, expected.title))
-        elif count == 1:
-            tally.once += 1
-        else:
-            tally.twice += 1
-            report.faults.append(Fault("twice", expected.url, f"stored {count} times"))
+        return [Fault("wrong text", expected.url, f"begins {article.text[:FIRST_LETTERS]!r}")]
+    return []
 
 
 def _key(url: str) -> bytes:
-    """Return the identity of an address; what is none stands for itself."""
+    """Return the identity of an address; text that is not an address stands for itself."""
     try:
         return fingerprint(canonicalize(url))
     except ValueError:
@@ -130,3 +112,102 @@ def _key(url: str) -> bytes:
 
 def _plain(text: str) -> str:
     return " ".join(text.split()).casefold()
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One sort of pairs of stored articles."""
+
+    what: str
+    pairs: int
+    joined: int
+    """Pairs that are in one story."""
+    wrong: int
+    """Pairs in one story that should not be, or for the first two sorts: that should be and are not."""
+
+
+def judge(articles: Iterable[Article], manifest: Manifest) -> list[Judged]:
+    """Compare the stories of stored articles (any order) with the manifest."""
+    known = {_key(address): _key(one.url) for one in manifest.articles for address in one.addresses}
+    keys = ((_key(one.canonical_url), one.story or one.canonical_url) for one in articles)
+    story = {known.get(key, key): name for key, name in keys}
+    source = {_key(one.url): one.source for one in manifest.articles}
+    stories: defaultdict[str, list[bytes]] = defaultdict(list)
+    for key, name in story.items():
+        stories[name].append(key)
+    joined = _pairs(stories.values())
+    same = _pairs([key for url in group if (key := _key(url)) in story] for group in manifest.families)
+    reports = _pairs([key for url in group if (key := _key(url)) in story] for group in manifest.templates)
+    at_home = {pair for pair in same if len({source.get(key) for key in pair}) == 1}
+    kinds = (
+        ("told again by another site", same - at_home, True),
+        ("told again by the same site", at_home, True),
+        ("one template, other numbers", reports, False),
+        ("anything else", joined - same - reports, False),
+    )
+    return [
+        Judged(what, len(pairs), len(pairs & joined), len(pairs - joined if wanted else pairs & joined))
+        for what, pairs, wanted in kinds
+    ]
+
+
+def _pairs(groups: Iterable[Iterable[bytes]]) -> set[_Pair]:
+    return {frozenset(pair) for group in groups for pair in combinations(group, 2)}
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One request in the log of a server. ``at`` is POSIX seconds of its arrival."""
+
+    at: float
+    method: str
+    host: str
+    path: str
+    kind: str
+    """A word for what the page is."""
+    status: int
+    whole: bool
+    """False when the connection broke on purpose before the end of the answer."""
+    conditional: bool
+    active: int
+    """Requests to this host under way at that time, this one included."""
+    user_agent: str | None
+
+
+@dataclass(slots=True)
+class Figures:
+    """Counts over a request log."""
+
+    requests: int = 0
+    by_kind: Counter[str] = field(default_factory=Counter)
+    articles: int = 0
+    """Articles that were sent whole, each counted once, whichever of its addresses was requested."""
+    pages: int = 0
+    """Whole answers with status 200 outside robots.txt, feeds, sitemaps and sections."""
+    conditional: int = 0
+    forbidden: list[str] = field(default_factory=list)
+    """Addresses that robots.txt disallows and that were requested all the same."""
+
+    @property
+    def useful_share(self) -> float:
+        """Articles among the pages; 1 when no page was fetched."""
+        return self.articles / self.pages if self.pages else 1.0
+
+
+def count_log(log: Iterable[Record], manifest: Manifest) -> Figures:
+    """Return the figures of a request log of the web with that manifest."""
+    figures = Figures()
+    owners = {_key(address): article.url for article in manifest.articles for address in article.addresses}
+    seen: set[str | None] = {None}
+    for record in log:
+        figures.requests += 1
+        figures.by_kind[record.kind] += 1
+        figures.conditional += record.conditional
+        if record.kind == "forbidden":
+            figures.forbidden.append(f"http://{record.host}{record.path}")
+        if record.status == 200 and record.whole and record.kind not in _SOURCES:
+            figures.pages += 1
+            owner = owners.get(_key(f"http://{record.host}{record.path}"))
+            figures.articles += owner not in seen
+            seen.add(owner)
+    return figures

@@ -1,4 +1,4 @@
-"""What a crawl of the demo has to end with: a JSON document beside the site."""
+"""What a crawl of an invented web has to end with: a JSON document beside the rules of its sites."""
 
 from __future__ import annotations
 
@@ -6,10 +6,6 @@ import json
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
-
-from newsbot.clock import iso
-from newsbot.demo.hosts import HOSTS
-from newsbot.demo.plan import Paper, Plan
 
 TRACKING = "?utm_source=demo&utm_medium=feed&fbclid=Zx81"
 
@@ -33,43 +29,22 @@ class Expected:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
-    """What is in the demo. All addresses as the sites write them."""
+    """What is in the web. All addresses as the sites write them."""
 
-    seed: int
     now: str
     articles: list[Expected]
-    copies: list[list[str]]
-    """Addresses of one host with the same text."""
-    near: list[list[str]]
-    """Canonical addresses of articles that tell one story in nearly the same words."""
-    reprints: list[list[str]]
-    """Canonical addresses, on different hosts, with the very same text."""
+    families: list[list[str]]
+    """Canonical addresses of articles that tell one story, in the very same words or nearly so."""
     templates: list[list[str]]
     """Canonical addresses of reports with the same words and other numbers: different news."""
-    forbidden: list[str]
-    """Articles that robots.txt disallows."""
     homes: list[str]
+    forbidden: list[str] = field(default_factory=list)
+    """Articles that robots.txt disallows."""
+    seed: int = 1
 
     def save(self, path: Path) -> None:
         """Write the manifest as JSON."""
         path.write_text(json.dumps(asdict(self), ensure_ascii=False, indent=1), encoding="utf-8")
-
-
-def make_manifest(plan: Plan) -> Manifest:
-    """Return the manifest of a plan."""
-    articles = [_expected(paper) for paper in plan.papers]
-    groups = [_by_text(family) for family in plan.families()]
-    return Manifest(
-        seed=plan.seed,
-        now=iso(plan.now) or "",
-        articles=articles,
-        copies=[article.addresses for article in articles if len(article.addresses) > 1],
-        near=[[same[0].url for same in group] for group in groups if len(group) > 1],
-        reprints=[[paper.url for paper in same] for group in groups for same in group if len(same) > 1],
-        templates=[[paper.url for paper in group] for group in plan.templates()],
-        forbidden=[paper.url for paper in plan.forbidden],
-        homes=[f"{host.base}/" for host in HOSTS],
-    )
 
 
 def load_manifest(path: Path) -> Manifest:
@@ -79,23 +54,8 @@ def load_manifest(path: Path) -> Manifest:
     return Manifest(**data)
 
 
-def _expected(paper: Paper) -> Expected:
-    tracked = [paper.url + TRACKING] if "?" not in paper.path else []
-    return Expected(
-        url=paper.url,
-        title=paper.story.title,
-        language=paper.story.language,
-        host=paper.host.name,
-        source=paper.host.source,
-        first_line=paper.story.paragraphs[0],
-        words=len(paper.story.text.split()),
-        published=iso(paper.published) or "",
-        addresses=[paper.url, *tracked, *(paper.host.base + path for path in paper.copies)],
-    )
-
-
-def _by_text(family: list[Paper]) -> list[list[Paper]]:
-    texts: dict[str, list[Paper]] = {}
-    for paper in family:
-        texts.setdefault(paper.story.text, []).append(paper)
-    return list(texts.values())
+def without_tracking(path: str) -> str:
+    """Return the path without the parameters that every site of the web ignores."""
+    start, _, query = path.partition("?")
+    kept = [part for part in query.split("&") if part and not part.startswith(("utm_", "fbclid=", "sid="))]
+    return f"{start}?{'&'.join(kept)}" if kept else start

@@ -1,201 +1,185 @@
-"""How the demo's hosts print articles and lists: HTML with the structured data (or none) of each host."""
+"""Every address of a site and what it answers."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
+import gzip
+import random
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from html import escape
+from datetime import datetime, timedelta
+from email.utils import format_datetime
+from functools import partial
+from itertools import pairwise
+from typing import Any
 
-from newsbot.demo.hosts import Host
-from newsbot.demo.noise import PER_ARTICLE, noise_links
-from newsbot.demo.plan import Paper
+from jinja2 import Environment, PackageLoader, StrictUndefined
 
-NOISE_ON_ARTICLES = 8
-_YEAR_9999 = "9999-12-31T23:59:59+00:00"
-_MONTHS = {
-    "en": "January February March April May June July August September October November December",
-    "ru": "января февраля марта апреля мая июня июля августа сентября октября ноября декабря",
-}
-_MENU = {"en": ("Home", "More news", "Follow us"), "ru": ("Главная", "Ещё новости", "Подписывайтесь")}
+from newsbot.demo.manifest import TRACKING
+from newsbot.demo.publishing import FRESH_DAYS, Article, Site
+from newsbot.demo.writer import fill, load
+
+PER_PAGE = 15
+ON_FRONT = 20
+COPIES_ON_FRONT = 3
+TRACKED = 3
+"""So many items of a feed carry tracking parameters in their links."""
+Link = tuple[str, Any]
+"""Address and text, or address and story."""
 
 
 @dataclass(frozen=True, slots=True)
-class Teaser:
-    """One link of a list, with the text and the words under it."""
+class Page:
+    """One answer. ``kind`` says what it is, for the server's log."""
 
-    href: str
-    title: str
-    summary: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Frame:
-    """What surrounds every page of a host."""
-
-    host: Host
-    head: str = ""
-    """Further elements of ``<head>``."""
-    menu: Sequence[Teaser] = ()
-
-    def page(self, title: str, body: str, head: str = "") -> str:
-        """Return a whole document."""
-        host = self.host
-        menu = "".join(
-            f'<li><a href="{escape(item.href)}">{escape(item.title)}</a></li>' for item in self.menu
-        )
-        foot = "".join(f"<li>{link}</li>" for link in noise_links(host, "foot", 6))
-        return (
-            f'<!DOCTYPE html>\n<html lang="{host.languages[0]}"><head><meta charset="{host.charset}">'
-            f"<title>{escape(title)} — {escape(host.title)}</title>{self.head}{head}"
-            '<link rel="stylesheet" href="/style.css"></head>\n'
-            f'<body><header><a class="logo" href="/">{escape(host.title)}</a>'
-            f"<nav><ul>{menu}</ul></nav></header>\n<main>{body}</main>\n"
-            f"<footer><ul>{foot}</ul><p>© {escape(host.title)}</p></footer></body></html>\n"
-        )
+    kind: str
+    make: Callable[[], bytes] = bytes
+    content_type: str = "text/html"
+    status: int = 200
+    location: str = ""
+    modified: datetime | None = None
+    fault: str = ""
+    """See :mod:`newsbot.demo.server`."""
+    gzip: bool = False
 
 
-def list_page(
-    frame: Frame, path: str, title: str, teasers: Sequence[Teaser], more: Sequence[Teaser] = ()
-) -> str:
-    """Return a front, section or archive page: each teaser among its share of noise."""
-    noise = noise_links(frame.host, path, PER_ARTICLE * len(teasers))
-    rows = []
-    for teaser in teasers:
-        around = [next(noise) for _ in range(PER_ARTICLE)]
-        rows.append(
-            f'<li class="item"><span class="meta">{" ".join(around[:4])}</span>'
-            f'<h2><a href="{escape(teaser.href)}">{escape(teaser.title)}</a></h2>'
-            f"<p>{escape(teaser.summary)}</p>"
-            f'<span class="tools">{" · ".join(around[4:])}</span></li>\n'
-        )
-    links = " ".join(f'<a href="{escape(item.href)}">{escape(item.title)}</a>' for item in more)
-    return frame.page(title, f'<h1>{escape(title)}</h1><ul>{"".join(rows)}</ul><p class="pages">{links}</p>')
+def make_environment() -> Environment:
+    """Return the templates of this package."""
+    loader = PackageLoader("newsbot.demo")
+    environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    environment.globals |= {"noise": noise, "months": {code: load(code)["months"] for code in ("en", "ru")}}
+    environment.filters["rfc5322"] = format_datetime
+    return environment
 
 
-def article_page(frame: Frame, paper: Paper, related: Sequence[Teaser]) -> str:
-    """Return the page of an article, printed the way of its host."""
-    head, body = _PRINTERS[paper.host.markup](paper)
-    amp = next((path for path in paper.copies if path.startswith("/amp/")), None)
-    head += f'<link rel="canonical" href="{escape(paper.url)}">' if paper.host.canonical else ""
-    head += f'<link rel="amphtml" href="{escape(paper.host.base + amp)}">' if amp else ""
-    links = "".join(f'<li><a href="{escape(item.href)}">{escape(item.title)}</a></li>' for item in related)
-    words = _MENU[paper.story.language]
-    noise = " ".join(noise_links(paper.host, paper.path, NOISE_ON_ARTICLES))
-    aside = f"<aside><h3>{words[1]}</h3><ul>{links}</ul><p>{words[2]}: {noise}</p></aside>"
-    return frame.page(paper.story.title, body + aside, head)
+def noise(site: Site, page: str, count: int) -> list[Link]:
+    """Return links that lead to no article; the same for the same page every time."""
+    rng = random.Random(site.name + page)  # noqa: S311  # the same web every time is the point
+    drawn = (fill("{link}", load("noise"), rng).partition("|") for _ in range(count))
+    return [(href, text) for href, _, text in drawn]
 
 
-def bare_page(paper: Paper) -> str:
-    """Return the AMP or print form of an article, which names the canonical one."""
-    title = escape(paper.story.title)
-    return (
-        f'<!DOCTYPE html>\n<html><head><meta charset="{paper.host.charset}">'
-        f'<title>{title}</title><link rel="canonical" href="{escape(paper.url)}"></head>'
-        f"<body><h1>{title}</h1>"
-        f"<p>{escape(paper.story.author)}, {_day(paper)}</p>{_paragraphs(paper)}</body></html>\n"
-    )
+class Pages:
+    """All pages of one site; its articles come newest first."""
+
+    def __init__(self, site: Site, articles: list[Article], now: datetime, templates: Environment) -> None:
+        self.site = site
+        self._now = now
+        self._html: Any = templates.get_template("pages.html").module
+        self._xml: Any = templates.get_template("sources.xml").module
+        archive = "archive" in site.traits
+        oldest = now - timedelta(days=FRESH_DAYS)
+        self._fresh = [one for one in articles if not archive or one.published > oldest]
+        self._old = articles[len(self._fresh) :]
+        self._listed = self._fresh[: len(self._fresh) - site.hidden]
+        self._type = "text/html" + f"; charset={site.charset}" * ("undeclared" not in site.traits)
+        self._topics = load(site.languages[0])["topics"] if site.section else {}
+        self._menu = [(self._address(topic, 1), words["label"]) for topic, words in self._topics.items()]
+        self._menu += [("/archive/", "Archive")] * archive
+        parts = (self._sources, self._articles, self._redirects, self._odd, self._sections, self._archive)
+        self._routes = {path: page for part in parts for path, page in part()}
+
+    def answer(self, path: str) -> Page:
+        """Return the answer to a path with its query."""
+        kind = path.split("/")[1].partition("?")[0]
+        if path.startswith(tuple(self.site.disallow)):
+            kind = "forbidden"
+        elif (page := self._routes.get(path)) is not None:
+            return page
+        elif kind not in load("noise")["kinds"]:
+            return Page("missing", lambda: b"<h1>404</h1>", self._type, 404)
+        return Page(kind, self._html_of("noise_page", path), self._type)
+
+    def _html_of(self, macro: str, title: str, *rest: object) -> Callable[[], bytes]:
+        """Return what makes an HTML page from a macro of the template."""
+        return self._made(getattr(self._html, macro), self.site.charset, self._menu, title, *rest)
+
+    def _made(self, macro: Any, charset: str, *arguments: object) -> Callable[[], bytes]:
+        return lambda: macro(self.site, *arguments).encode(charset, "xmlcharrefreplace")
+
+    def _sources(self) -> Iterator[tuple[str, Page]]:
+        if "no-robots" not in self.site.traits:
+            yield "/robots.txt", Page("robots", self._made(self._xml.robots, "utf-8"), "text/plain")
+        for path, (kind, part, content_type) in self.site.sources.items():
+            articles = self._listed[slice(*(int(end) if end else None for end in part.split(":")))]
+            rows = [
+                (one.url + TRACKING * (at < TRACKED and "?" not in one.path), one)
+                for at, one in enumerate(articles)
+            ]
+            charset = self.site.charset if kind == "rdf" else "utf-8"
+            make = self._made(getattr(self._xml, kind), charset, rows, self._now)
+            if path.endswith(".gz"):
+                make = partial(_packed, make)
+            yield path, Page("sitemap" if "sitemap" in kind else "feed", make, content_type)
+
+    def _articles(self) -> Iterator[tuple[str, Page]]:
+        for index, article in enumerate([*self._fresh, *self._old]):
+            others = [self._listed[(index + step) % len(self._listed)] for step in (1, 2, 3)]
+            related = self._teasers([one for one in others if one is not article], article.path)
+            make = self._html_of("article_page", article.story.title, article, related)
+            for path in (article.path, *article.copies):
+                kind, fault = ("copy", "") if path in article.copies else ("article", article.fault)
+                if path.startswith(("/amp/", "/print/")):
+                    make = self._made(self._html.bare, self.site.charset, article)
+                yield path, Page(kind, make, self._type, modified=article.published, fault=fault)
+
+    def _teasers(self, articles: Sequence[Article], page: str) -> list[Link]:
+        return [(article.link(page), article.story) for article in articles]
+
+    def _short_links(self) -> list[tuple[str, Article]]:
+        articles = [*self._fresh[len(self._listed) :], *self._fresh[: self.site.hidden > 0]]
+        return [(f"/s/x{article.number:x}", article) for article in articles]
+
+    def _redirects(self) -> Iterator[tuple[str, Page]]:
+        """Yield what leads from short links to articles, in three steps."""
+        for path, article in self._short_links():
+            chain = pairwise(
+                (path, f"{self.site.base}/r/{article.number}", f"/r/{article.number}/", article.path)
+            )
+            for (start, target), status in zip(chain, (302, 301, 307), strict=True):
+                yield start.removeprefix(self.site.base), Page("redirect", status=status, location=target)
+
+    def _odd(self) -> Iterator[tuple[str, Page]]:
+        """Yield addresses that look like articles and are not."""
+        for path, fields in self.site.odd.items():
+            yield path.format(at=self._now), Page(**fields)
+
+    def _list(self, path: str, title: str, teasers: list[Link], more: Sequence[Link]) -> tuple[str, Page]:
+        make = self._html_of("listing", title, path, teasers, more)
+        return path, Page("section", make, self._type, modified=self._now)
+
+    def _sections(self) -> Iterator[tuple[str, Page]]:
+        """Yield the front page and those of the sections."""
+        copied = self._listed[:COPIES_ON_FRONT] if "links-copies" in self.site.traits else []
+        front = self._teasers(self._listed[:ON_FRONT], "/")
+        front += [(path, article.story) for path, article in self._short_links()]
+        front += [(path, article.story) for article in copied for path in article.copies]
+        front += [(path.format(at=self._now), {"title": path, "summary": ""}) for path in self.site.odd]
+        yield self._list("/", self.site.title, front, [])
+        for topic, words in self._topics.items():
+            mine = [article for article in self._listed if article.story.topic == topic]
+            count = max(1, -(-len(mine) // PER_PAGE))
+            pages = [(self._address(topic, number), str(number)) for number in range(1, count + 1)]
+            for index, (path, _) in enumerate(pages):
+                teasers = self._teasers(mine[index * PER_PAGE : (index + 1) * PER_PAGE], path)
+                yield self._list(path, words["label"], teasers, pages)
+
+    def _address(self, topic: str, page: int) -> str:
+        return self.site.section[page > 1].format(topic=topic, page=page)
+
+    def _archive(self) -> Iterator[tuple[str, Page]]:
+        """Yield the pages of the older articles: years, months, days."""
+        below: defaultdict[str, dict[str, str]] = defaultdict(dict)
+        days: defaultdict[str, list[Article]] = defaultdict(list)
+        for article in self._old:
+            path = "/archive/"
+            for part in f"{article.published:%Y/%m/%d}".split("/"):
+                below[path][f"{path}{part}/"] = part
+                path += f"{part}/"
+            days[path].append(article)
+        for path in {**below, **days}:
+            yield self._list(path, path, self._teasers(days[path], path), sorted(below[path].items()))
 
 
-def published_text(paper: Paper) -> str:
-    """Return the time of publication in ISO 8601 with the host's zone (or what the fault makes of it)."""
-    return _YEAR_9999 if paper.fault == "year-9999" else paper.published.isoformat(timespec="seconds")
-
-
-def _paragraphs(paper: Paper) -> str:
-    return "\n".join(f"<p>{escape(text)}</p>" for text in paper.story.paragraphs)
-
-
-def _day(paper: Paper) -> str:
-    at: datetime = paper.published
-    month = _MONTHS[paper.story.language].split()[at.month - 1]
-    return f"{at.day} {month} {at.year}, {at:%H:%M}"
-
-
-def _picture(paper: Paper) -> str:
-    return f"{paper.host.base}/photo/{paper.number}.jpg"
-
-
-def _json_ld(paper: Paper) -> tuple[str, str]:
-    story = paper.story
-    data = {
-        "@context": "https://schema.org",
-        "@type": "NewsArticle",
-        "headline": story.title,
-        "description": story.summary,
-        "datePublished": published_text(paper),
-        "author": [{"@type": "Person", "name": story.author}],
-        "image": [_picture(paper)],
-        "articleSection": story.topic.label,
-        "inLanguage": story.language,
-        "mainEntityOfPage": paper.url,
-        "publisher": {"@type": "Organization", "name": paper.host.title},
-    }
-    script = json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")
-    body = (
-        f'<div class="b-article"><h1 class="b-article__title">{escape(story.title)}</h1>'
-        f'<div class="b-article__meta">{_day(paper)} · {escape(story.author)}</div>'
-        f'<figure><img src="{_picture(paper)}" alt=""><figcaption>{escape(story.town)}</figcaption></figure>'
-        f'<div class="b-article__text">{_paragraphs(paper)}</div></div>'
-    )
-    return f'<script type="application/ld+json">{script}</script>', body
-
-
-def _open_graph(paper: Paper) -> tuple[str, str]:
-    story = paper.story
-    properties = {
-        "og:type": "article",
-        "og:title": story.title,
-        "og:description": story.summary,
-        "og:url": paper.url,
-        "og:image": _picture(paper),
-        "og:site_name": paper.host.title,
-        "article:published_time": published_text(paper),
-        "article:section": story.topic.label,
-        "article:tag": story.town,
-    }
-    head = "".join(
-        f'<meta property="{name}" content="{escape(value)}">' for name, value in properties.items()
-    )
-    head += f'<meta name="author" content="{escape(story.author)}">'
-    body = (
-        f'<article class="story"><h1>{escape(story.title)}</h1>'
-        f'<p class="standfirst">{escape(story.author)}</p>'
-        f'<time datetime="{published_text(paper)}">{_day(paper)}</time>{_paragraphs(paper)}</article>'
-    )
-    return head, body
-
-
-def _microdata(paper: Paper) -> tuple[str, str]:
-    story = paper.story
-    body = (
-        '<div itemscope itemtype="http://schema.org/NewsArticle">'
-        f'<h1 itemprop="headline">{escape(story.title)}</h1>'
-        f'<meta itemprop="datePublished" content="{published_text(paper)}">'
-        f'<span class="date">{_day(paper)}</span>'
-        f'<span itemprop="author" itemscope itemtype="http://schema.org/Person"><span itemprop="name">'
-        f'{escape(story.author)}</span></span><img itemprop="image" src="{_picture(paper)}" alt="">'
-        f'<div itemprop="articleBody">{_paragraphs(paper)}</div>'
-        f'<a class="print" href="/print/{paper.number}.html">Версия для печати</a></div>'
-    )
-    return "", body
-
-
-def _visible(paper: Paper) -> tuple[str, str]:
-    story = paper.story
-    by = "By" if story.language == "en" else "Автор:"
-    body = (
-        f'<h1>{escape(story.title)}</h1><p class="byline">{by} <a rel="author" href="/author/staff">'
-        f"{escape(story.author)}</a> · {_day(paper)}</p>"
-        f'<img src="{_picture(paper)}" alt="">{_paragraphs(paper)}'
-    )
-    return "", body
-
-
-_PRINTERS = {
-    "json-ld": _json_ld,
-    "open-graph": _open_graph,
-    "microdata": _microdata,
-    "visible": _visible,
-}
+def _packed(make: Callable[[], bytes]) -> bytes:
+    return gzip.compress(make(), mtime=0)

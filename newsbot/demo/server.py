@@ -1,59 +1,134 @@
-"""The demo's server: ``python -m newsbot.demo.server --rules DIR [--port 0] [--log FILE] …``.
+"""The server of the demo: an HTTP server and forward proxy on loopback for all sites of the web.
 
-Prints one JSON line with the port, the folder of the rules, the path of the manifest and the
-environment that a crawl needs, then serves until it is interrupted or terminated.
+A client that is given ``http_proxy`` puts the whole URL into the request line: the host may be any name.
+Faults of single pages:
+
+* ``error`` is answered 500, ``busy`` 503 and ``too-many`` 429 with Retry-After, ``broken`` ends early,
+  ``hang-up`` is not answered at all; a second request for each is answered well;
+* ``slow`` waits, ``latin-header`` and ``utf8-header`` name a wrong charset, ``year-9999`` states that date;
+* ``binary`` is not the HTML that its type says, ``huge`` is a page over any sensible limit.
 """
 
 from __future__ import annotations
 
-import argparse
-import contextlib
-import json
-import signal
-import sys
+import asyncio
+import hashlib
 import threading
-from dataclasses import asdict
+import time
+from collections import Counter
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TextIO
+from types import TracebackType
+from typing import Self
 
-from newsbot.clock import from_iso
-from newsbot.demo.loopback import Listener, LoopbackServer
-from newsbot.demo.manifest import Manifest, make_manifest
-from newsbot.demo.messages import Record
-from newsbot.demo.plan import MAX_ARTICLES, MIN_ARTICLES, make_plan
-from newsbot.demo.rulefiles import write_rules
-from newsbot.demo.web import DemoWeb
+from aiohttp import ETag, web
 
-MANIFEST_FILE = "manifest.json"
+from newsbot.demo.check import Record
+from newsbot.demo.manifest import without_tracking
+from newsbot.demo.pages import Page, Pages, make_environment
+from newsbot.demo.publishing import load_sites, make_manifest, publish
+
 DEFAULT_ARTICLES = 300
+SLOW_SECONDS = 1.0
+PATIENCE = 10.0
+"""Seconds for the start and the end of the server's thread."""
+_ONCE = {"error": 500, "busy": 503, "too-many": 429, "broken": 200, "hang-up": 0}
+"""Faults of the first request only, with the status in the log."""
+_CUT = frozenset({"broken", "hang-up"})
+_CHARSETS = {"latin-header": "iso-8859-1", "utf8-header": "utf-8", "binary": "utf-8"}
+_BINARY = b"%PDF-1.7\n" + bytes(range(256)) * 200
+_ROW = b"<p>minute by minute</p>\n"
+HUGE_ROWS = 500_000
+"""12 MB."""
+_RULES = """\
+# Rules for the demo only: a server on loopback needs no rest between requests.
+delay: 0
+concurrency: 4
+max_depth: 5
+interval: {feed: 10m, sitemap: 10m, section: 10m, article: 30d, other: 30d}
+"""
 
 
-class DemoServer(LoopbackServer):
-    """The demo on loopback. Rules and manifest are in ``folder`` as soon as it is made."""
+class DemoServer:
+    """The demo on 127.0.0.1, served by a thread; its rules and its manifest are in ``folder``."""
 
-    def __init__(
-        self,
-        folder: Path,
-        *,
-        articles: int = DEFAULT_ARTICLES,
-        seed: int = 1,
-        now: datetime | None = None,
-        port: int = 0,
-        log: TextIO | None = None,
-    ) -> None:
-        plan = make_plan(articles, seed=seed, now=now or this_hour())
+    def __init__(self, folder: Path, *, articles: int = DEFAULT_ARTICLES, now: datetime) -> None:
+        published = publish(articles, now)
+        templates = make_environment()
+        self._sites: dict[str, Pages] = {}
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "_defaults.yaml").write_text(_RULES, encoding="utf-8")
+        for site in load_sites():
+            mine = [article for article in published if article.site.name == site.name]
+            self._sites[site.ascii] = Pages(site, mine, now, templates)
+            rule = f"domain: {site.domain}\n{site.rule}"
+            (folder / f"{site.domain}.yaml").write_text(rule, encoding="utf-8")
         self.rules = folder
-        self.manifest: Manifest = make_manifest(plan)
-        self.manifest_path = folder / MANIFEST_FILE
-        write_rules(folder)
-        self.manifest.save(self.manifest_path)
-        super().__init__(DemoWeb(plan), port=port, listener=None if log is None else _writer(log))
+        self.manifest = make_manifest(published, now)
+        self.manifest.save(folder / "manifest.json")
+        self.log: list[Record] = []
+        """Every request, in the order of its answer. Appended by the server's thread."""
+        self.address = ""
+        """``http://127.0.0.1:PORT``, without a slash at the end."""
+        self._tries: Counter[tuple[str, str]] = Counter()
+        self._active: Counter[str] = Counter()
+        self._ready = threading.Event()
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), name="demo", daemon=True)
 
     @property
     def crawl_environment(self) -> dict[str, str]:
         """What a crawl of the demo needs in its environment; NEWSBOT_DATA is the caller's to choose."""
-        return {**self.environment, "NEWSBOT_RULES": str(self.rules)}
+        proxy = {"http_proxy": self.address, "https_proxy": self.address, "no_proxy": ""}
+        return {**proxy, "NEWSBOT_RULES": str(self.rules)}
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        self._ready.wait(PATIENCE)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._loop.call_soon_threadsafe(self._stop.set)
+        self._thread.join(PATIENCE)
+
+    async def _serve(self) -> None:
+        self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
+        runner = web.ServerRunner(web.Server(self._handle, access_log=None), shutdown_timeout=0)
+        await runner.setup()
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        self.address = "http://{}:{}".format(*runner.addresses[0])
+        self._ready.set()
+        await self._stop.wait()
+        await runner.cleanup()
+
+    async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        host, path, arrived = request.url.raw_host or "", request.url.raw_path_qs, time.time()
+        page = self._find(request.method, host, without_tracking(path))
+        response = _response(request, page)
+        self._active[host] += 1
+        status, whole = response.status * (page.fault != "hang-up"), page.fault not in _CUT
+        row = (arrived, request.method, host, path, page.kind, status, whole, bool(request.if_none_match))
+        self.log.append(Record(*row, self._active[host], request.headers.get("User-Agent")))
+        try:
+            await _send(request, page, response)
+        finally:
+            self._active[host] -= 1
+        return response
+
+    def _find(self, method: str, host: str, path: str) -> Page:
+        """Return the answer to a request; a fault that comes once is gone at the second one."""
+        if method == "CONNECT":
+            return Page("tunnel", status=501)
+        if (other := self._sites.get(f"www.{host}")) is not None:
+            return Page("redirect", status=301, location=other.site.base + path)
+        if (site := self._sites.get(host)) is None:
+            return Page("elsewhere", status=502)
+        page = site.answer(path)
+        self._tries[host, path] += page.fault in _ONCE
+        fault = page.fault if self._tries[host, path] < 2 else ""
+        return replace(page, fault=fault, gzip="gzip" in site.site.traits)
 
 
 def this_hour() -> datetime:
@@ -61,70 +136,36 @@ def this_hour() -> datetime:
     return datetime.now(UTC).replace(minute=0, second=0, microsecond=0)
 
 
-def read_log(path: Path) -> list[Record]:
-    """Read the records that a server wrote to its log file."""
-    with path.open(encoding="utf-8") as file:
-        return [Record(**json.loads(line)) for line in file]
+def _response(request: web.BaseRequest, page: Page) -> web.Response:
+    """Return the answer, with its fault as far as its headers and its body show it."""
+    headers = {"Content-Type": page.content_type}
+    if page.fault in _CHARSETS:
+        headers["Content-Type"] = f"text/html; charset={_CHARSETS[page.fault]}"
+    if page.fault in {"busy", "too-many"}:
+        headers["Retry-After"] = "1"
+    if page.location:
+        headers["Location"] = page.location
+    body = _BINARY if page.fault == "binary" else page.make()
+    if page.fault == "broken":
+        headers["Content-Length"], body = str(len(body)), body[: len(body) // 2]
+    response = web.Response(status=_ONCE.get(page.fault) or page.status, body=body, headers=headers)
+    if response.status == 200:
+        etag = hashlib.sha256(body).hexdigest()[:20]
+        if any(known.value == etag for known in request.if_none_match or ()):
+            response = web.Response(status=304)
+        response.etag, response.last_modified = ETag(etag), page.modified
+    if page.fault == "huge":
+        response.body = _ROW * HUGE_ROWS
+        response.enable_chunked_encoding()
+    if page.gzip and page.fault != "broken":
+        response.enable_compression()
+    return response
 
 
-def _writer(log: TextIO) -> Listener:
-    def write(record: Record) -> None:
-        log.write(json.dumps(asdict(record)) + "\n")
-
-    return write
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Serve until interrupted or terminated."""
-    options = _parser().parse_args(arguments)
-    stop = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stop.set())
-    with contextlib.ExitStack() as stack:
-        log = (
-            stack.enter_context(options.log.open("a", buffering=1, encoding="utf-8")) if options.log else None
-        )
-        server = DemoServer(
-            options.rules,
-            articles=options.articles,
-            seed=options.seed,
-            now=options.now,
-            port=options.port,
-            log=log,
-        )
-        try:
-            stack.enter_context(server)
-        except OSError as error:
-            sys.stderr.write(f"port {options.port}: {error.strerror}\n")
-            return 1
-        sys.stdout.write(json.dumps(_description(server)) + "\n")
-        sys.stdout.flush()
-        stop.wait()
-    return 0
-
-
-def _description(server: DemoServer) -> dict[str, object]:
-    return {
-        "port": server.port,
-        "rules": str(server.rules),
-        "manifest": str(server.manifest_path),
-        "now": server.manifest.now,
-        "environment": server.crawl_environment,
-    }
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m newsbot.demo.server", allow_abbrev=False)
-    parser.add_argument("--rules", type=Path, required=True, help="folder for the rules and the manifest")
-    parser.add_argument("--port", type=int, default=0, help="0: any free one")
-    parser.add_argument("--log", type=Path, help="file for one JSON line a request")
-    parser.add_argument(
-        "--articles", type=int, default=DEFAULT_ARTICLES, help=f"{MIN_ARTICLES} to {MAX_ARTICLES}"
-    )
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--now", type=from_iso, help="the demo's present, e.g. 2026-11-21T08:00:00Z")
-    return parser
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+async def _send(request: web.BaseRequest, page: Page, response: web.Response) -> None:
+    await asyncio.sleep(SLOW_SECONDS * (page.fault == "slow"))
+    if page.fault != "hang-up":
+        await response.prepare(request)
+        await response.write_eof()
+    if page.fault in _CUT and request.transport is not None:
+        request.transport.close()

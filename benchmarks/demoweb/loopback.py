@@ -18,8 +18,9 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
-from newsbot.demo.messages import Answer, Record, Request
-from newsbot.demo.wire import open_tunnel, read_request, refuse_tunnel, send, with_validators
+from benchmarks.demoweb.messages import Answer, Request
+from benchmarks.demoweb.wire import open_tunnel, read_request, refuse_tunnel, send, with_validators
+from newsbot.demo.check import Record
 
 MAX_LINE = 2**16
 START_SECONDS = 10.0

@@ -1,4 +1,4 @@
-"""What the loopback server deals in: requests, answers (also bad ones), records of its log."""
+"""What the loopback server deals in: requests and answers (also bad ones)."""
 
 from __future__ import annotations
 
@@ -46,21 +46,3 @@ class Answer:
     """POSIX seconds; with it If-Modified-Since is answered."""
     validators: bool = True
     """Send an ETag and answer conditional requests."""
-
-
-@dataclass(frozen=True, slots=True)
-class Record:
-    """One request in the log. ``at`` is POSIX seconds of its arrival."""
-
-    at: float
-    method: str
-    host: str
-    path: str
-    kind: str
-    status: int
-    whole: bool
-    """False when the connection broke on purpose before the end of the answer."""
-    conditional: bool
-    active: int
-    """Requests to this host under way at that time, this one included."""
-    user_agent: str | None

@@ -65,7 +65,7 @@ class Host:
     rule: str = ""
     """The rule file after its ``domain`` line."""
     faults: Sequence[str] = ()
-    """Given to articles one by one; see :mod:`newsbot.demo.web`."""
+    """Given to articles one by one; see :mod:`benchmarks.demoweb.web`."""
 
     @property
     def ascii(self) -> str:

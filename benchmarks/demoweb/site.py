@@ -5,13 +5,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from newsbot.demo import syndication
-from newsbot.demo.hosts import ARCHIVE, COURIER, GAZETA, HERALD, NOVOSTI, WIRE, Host
-from newsbot.demo.lexicon import load_language
-from newsbot.demo.lists import BINARY, GONE, HUGE, MISSING, list_pages, odd_path, short_code, teaser_of
-from newsbot.demo.messages import Answer
-from newsbot.demo.pages import Frame, Teaser, article_page, bare_page
-from newsbot.demo.plan import Paper, Plan, Way
+from benchmarks.demoweb import syndication
+from benchmarks.demoweb.hosts import ARCHIVE, COURIER, GAZETA, HERALD, NOVOSTI, WIRE, Host
+from benchmarks.demoweb.lexicon import load_language
+from benchmarks.demoweb.lists import BINARY, GONE, HUGE, MISSING, list_pages, odd_path, short_code, teaser_of
+from benchmarks.demoweb.messages import Answer
+from benchmarks.demoweb.pages import Frame, Teaser, article_page, bare_page
+from benchmarks.demoweb.plan import Paper, Plan, Way
 
 HUGE_MB = 12
 RELATED = 3

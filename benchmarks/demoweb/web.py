@@ -12,11 +12,12 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from newsbot.demo.hosts import HERALD, HOSTS, Host
-from newsbot.demo.messages import Answer, Request
-from newsbot.demo.noise import noise_kind, noise_page
-from newsbot.demo.plan import Plan
-from newsbot.demo.site import make_routes, page
+from benchmarks.demoweb.hosts import HERALD, HOSTS, Host
+from benchmarks.demoweb.messages import Answer, Request
+from benchmarks.demoweb.noise import noise_kind, noise_page
+from benchmarks.demoweb.plan import Plan
+from benchmarks.demoweb.site import make_routes, page
+from newsbot.demo.manifest import without_tracking
 
 SLOW_SECONDS = 1.0
 RETRY_AFTER = 1
@@ -95,13 +96,6 @@ _ALWAYS: Mapping[str, Callable[[Answer], Answer]] = {
     "utf8-header": lambda answer: _relabelled(answer, "utf-8"),
     "year-9999": lambda answer: answer,  # the page itself tells it
 }
-
-
-def without_tracking(path: str) -> str:
-    """Return the path without the parameters that every host here ignores."""
-    start, mark, query = path.partition("?")
-    kept = [part for part in query.split("&") if part and not part.startswith(("utm_", "fbclid=", "sid="))]
-    return start + mark + "&".join(kept) if kept else start
 
 
 def _compressed(answer: Answer, host: Host, request: Request) -> Answer:

@@ -9,10 +9,10 @@ from datetime import datetime
 from email.utils import format_datetime
 from xml.sax.saxutils import escape
 
+from benchmarks.demoweb.hosts import Host
+from benchmarks.demoweb.plan import Paper
 from newsbot.clock import iso
-from newsbot.demo.hosts import Host
 from newsbot.demo.manifest import TRACKING
-from newsbot.demo.plan import Paper
 
 TRACKED = 3
 """So many items of a feed carry tracking parameters in their links."""

@@ -9,9 +9,9 @@ import random
 from collections.abc import Callable, Iterator
 from html import escape
 
-from newsbot.demo.hosts import Host, slug
-from newsbot.demo.lexicon import load_language
-from newsbot.demo.prose import Language
+from benchmarks.demoweb.hosts import Host, slug
+from benchmarks.demoweb.lexicon import load_language
+from benchmarks.demoweb.prose import Language
 
 PER_ARTICLE = 9
 LINKS_ON_NOISE = 12
@@ -95,7 +95,7 @@ def noise_kind(path: str) -> str | None:
 
 def noise_links(host: Host, page: str, count: int) -> Iterator[str]:
     """Yield ``count`` anchors that lead to no article; the same for the same page every time."""
-    rng = random.Random(f"{host.name}{page}")  # noqa: S311  # the same site every time is the point
+    rng = random.Random(f"{host.name}{page}")  # the same site every time is the point
     language = load_language(host.languages[0])
     for _ in range(count):
         href, text = rng.choice(_MAKERS)(rng, language)

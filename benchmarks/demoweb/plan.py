@@ -12,10 +12,10 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from newsbot.demo.bulletins import bulletin
-from newsbot.demo.hosts import ARCHIVE, COURIER, GAZETA, HERALD, HOSTS, NOVOSTI, WIRE, Host
-from newsbot.demo.lexicon import load_language
-from newsbot.demo.prose import Story, Writer
+from benchmarks.demoweb.bulletins import bulletin
+from benchmarks.demoweb.hosts import ARCHIVE, COURIER, GAZETA, HERALD, HOSTS, NOVOSTI, WIRE, Host
+from benchmarks.demoweb.lexicon import load_language
+from benchmarks.demoweb.prose import Story, Writer
 
 MIN_ARTICLES = 60
 MAX_ARTICLES = 50_000
@@ -112,7 +112,7 @@ def make_plan(articles: int = 300, *, seed: int = 1, now: datetime) -> Plan:
     """Return the plan of a demo with exactly so many articles (from MIN_ARTICLES to MAX_ARTICLES)."""
     if not MIN_ARTICLES <= articles <= MAX_ARTICLES:
         raise ValueError(f"the demo has {MIN_ARTICLES} to {MAX_ARTICLES} articles, not {articles}")
-    rng = random.Random(seed)  # noqa: S311  # the same site every time is the point
+    rng = random.Random(seed)  # the same site every time is the point
     return _Planner(rng, Plan(seed, now)).run(articles)
 
 

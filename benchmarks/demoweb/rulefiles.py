@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from newsbot.demo.hosts import HOSTS
+from benchmarks.demoweb.hosts import HOSTS
 
 _DEFAULTS = """\
 # Rules for the demo only: a loopback server needs no rest between requests.

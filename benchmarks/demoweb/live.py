@@ -7,11 +7,11 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from benchmarks.demoweb.hosts import GAZETA, HERALD, NOVOSTI, Host
+from benchmarks.demoweb.messages import Answer, Request
+from benchmarks.demoweb.plan import MIN_ARTICLES, PER_FEED, Paper, Plan, Way, make_plan
+from benchmarks.demoweb.web import DemoWeb
 from newsbot.clock import Clock, utc
-from newsbot.demo.hosts import GAZETA, HERALD, NOVOSTI, Host
-from newsbot.demo.messages import Answer, Request
-from newsbot.demo.plan import MIN_ARTICLES, PER_FEED, Paper, Plan, Way, make_plan
-from newsbot.demo.web import DemoWeb
 
 FEEDS: Mapping[Host, str] = {GAZETA: "/rss.xml", HERALD: "/feed/atom.xml", NOVOSTI: "/rss/rdf.xml"}
 """The hosts that live, each with the path of its feed."""
@@ -27,7 +27,7 @@ class Life:
 
 def make_life(rates: Mapping[Host, float], begin: float, end: float, seed: int) -> Life:
     """Return the articles of ``rates`` (an hour, of hosts in :data:`FEEDS`) from ``begin`` to ``end``."""
-    draw = random.Random(seed)  # noqa: S311  (the same life every time is the point)
+    draw = random.Random(seed)
     hours = (end - begin) / 3600
     counts = {host: round(rate * hours) for host, rate in rates.items()}
     enough = max(count / host.share for host, count in counts.items())

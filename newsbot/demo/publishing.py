@@ -1,0 +1,183 @@
+"""Which story stands on which site, when and under which addresses: a function of size, seed and moment."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta, timezone
+from typing import Any
+from zlib import crc32
+
+from newsbot.clock import iso
+from newsbot.demo.manifest import TRACKING, Expected, Manifest
+from newsbot.demo.writer import Story, Writer, load
+
+MIN_ARTICLES = 60
+MAX_ARTICLES = 50_000
+FRESH_DAYS = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Site:
+    """One site, as ``sites.yaml`` describes it; the meaning of the fields is there."""
+
+    name: str
+    title: str
+    languages: Sequence[str]
+    share: float
+    path: str
+    markup: str
+    section: Sequence[str] = ()
+    charset: str = "utf-8"
+    zone: int = 0
+    sources: dict[str, tuple[str, str, str]] = field(default_factory=dict)
+    disallow: Sequence[str] = ()
+    copy: str = ""
+    hidden: int = 0
+    faults: Sequence[str] = ()
+    odd: dict[str, dict[str, Any]] = field(default_factory=dict)
+    traits: Sequence[str] = ()
+    rule: str = ""
+
+    @property
+    def domain(self) -> str:
+        """The domain of the site's rule file."""
+        return self.name.removeprefix("www.")
+
+    @property
+    def ascii(self) -> str:
+        """The host as it stands in requests."""
+        return self.name.encode("idna").decode("ascii")
+
+    @property
+    def base(self) -> str:
+        """``http://host`` without a slash at the end."""
+        return f"http://{self.name}"
+
+
+def load_sites() -> list[Site]:
+    """Return the sites of the web, the agency first."""
+    return [Site(**row) for row in load("sites")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Article:
+    """A story at its place."""
+
+    site: Site
+    number: int
+    story: Story
+    published: datetime
+    path: str
+    fault: str
+
+    @property
+    def url(self) -> str:
+        """The canonical address, as the site writes it."""
+        return self.site.base + self.path
+
+    @property
+    def copies(self) -> list[str]:
+        """Other paths of this site that hold the same text."""
+        return [self.site.copy.format(path=self.path, number=self.number)] if self.site.copy else []
+
+    def link(self, page: str) -> str:
+        """Return the address of a link on ``page``; some sites give every page another session."""
+        return self.path + f"?sid={crc32(page.encode()):032x}" * ("sessions" in self.site.traits)
+
+
+def publish(size: int, now: datetime) -> list[Article]:
+    """Return ``size`` articles, newest first on each site. Raises ``ValueError`` for a size out of bounds."""
+    if not MIN_ARTICLES <= size <= MAX_ARTICLES:
+        raise ValueError(f"the demo has {MIN_ARTICLES} to {MAX_ARTICLES} articles, not {size}")
+    publisher = _Publisher(random.Random(1), now)  # noqa: S311  # the same web every time is the point
+    sites = load_sites()
+    counts = {site.name: int(site.share * size) for site in sites}
+    counts[sites[0].name] += size - sum(counts.values())
+    return [article for site in sites for article in publisher.run(site, counts[site.name])]
+
+
+class _Publisher:
+    def __init__(self, rng: random.Random, now: datetime) -> None:
+        self._rng = rng
+        self._now = now
+        self._writers = {code: Writer(code, rng) for code in ("en", "ru")}
+        self._agency: list[Story] = []
+        self._number = 10_000
+
+    def run(self, site: Site, count: int) -> list[Article]:
+        stories = self._stories(site, count)
+        self._agency = self._agency or stories
+        self._rng.shuffle(stories)
+        moments = self._moments(site, count)
+        faults = [fault for one in site.faults for fault in ("", one)] + [""] * count  # every second article
+        return [self._article(site, *row) for row in zip(stories, moments, faults, strict=False)]
+
+    def _stories(self, site: Site, count: int) -> list[Story]:
+        """Return what a site tells: texts of the agency, reports, stories of its own, some of these twice."""
+        stories: list[Story] = []
+        writer = self._writers[site.languages[0]]
+        if "reprints" in site.traits:
+            agency = [story for story in self._agency if story.language in site.languages]
+            first, *others = self._rng.sample(agency, min(len(agency), max(2, count // 8)))
+            stories += [first, *map(writer.edited, others)]
+        if "reports" in site.traits:
+            stories += map(writer.report, range(1, 1 + max(2, count // 15)))
+        twice = max(1, count // 20) if "retells" in site.traits else 0
+        while len(stories) < count - twice:
+            stories.append(self._writers[site.languages[len(stories) % len(site.languages)]].story())
+        return [*stories, *map(writer.edited, stories[len(stories) - twice :])]
+
+    def _moments(self, site: Site, count: int) -> list[datetime]:
+        """Return times, latest first: of two days, for an archive also of few days of many months."""
+        fresh = count // 3 if "archive" in site.traits else count
+        step = FRESH_DAYS * 24 * 60 / fresh  # whole minutes: pages show no seconds
+        moments = [self._now - timedelta(minutes=int(step * (index + 0.5))) for index in range(fresh)]
+        days = max(1, (count - fresh) // 4)
+        for index in range(count - fresh):
+            back = 40 + (index % days) * 600 // days
+            moments.append(self._now - timedelta(days=back, minutes=self._rng.randint(1, 300)))
+        return sorted(moments, reverse=True)
+
+    def _article(self, site: Site, story: Story, moment: datetime, fault: str) -> Article:
+        self._number += self._rng.randint(1, 9)
+        at = moment.astimezone(timezone(timedelta(hours=site.zone)))
+        slug = "-".join(re.findall(r"[a-z0-9]+", story.title.lower())[:6])
+        path = site.path.format(topic=story.topic, slug=slug, number=self._number, at=at)
+        return Article(site=site, number=self._number, story=story, published=at, path=path, fault=fault)
+
+
+def make_manifest(articles: Sequence[Article], now: datetime) -> Manifest:
+    """Return what a crawl of these articles must end with."""
+    families: defaultdict[str, list[str]] = defaultdict(list)
+    templates: defaultdict[str, list[str]] = defaultdict(list)
+    for article in articles:
+        families[article.story.family].append(article.url)
+        templates[article.story.template].append(article.url)
+    del templates[""]
+    return Manifest(
+        now=iso(now) or "",
+        articles=[_expected(article) for article in articles],
+        families=[urls for urls in families.values() if len(urls) > 1],
+        templates=list(templates.values()),
+        homes=[f"{site.base}/" for site in load_sites()],
+    )
+
+
+def _expected(article: Article) -> Expected:
+    story, site = article.story, article.site
+    tracked = [article.url + TRACKING] if "?" not in article.path else []
+    return Expected(
+        url=article.url,
+        title=story.title,
+        language=story.language,
+        host=site.name,
+        source=site.domain.encode("idna").decode("ascii"),
+        first_line=story.paragraphs[0],
+        words=len(" ".join(story.sentences).split()),
+        published=iso(article.published) or "",
+        addresses=[article.url, *tracked, *(site.base + path for path in article.copies)],
+    )
