@@ -30,6 +30,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from benchmarks.feed_world import DAYS, HOURS, FeedWorld, WorldSettings, judge, run_policy
 from benchmarks.otherclock import LOOK_AGAIN, Running, SharedTime
 from newsbot.demo.hosts import GAZETA, HERALD, NOVOSTI, Host
 from newsbot.demo.live import FEEDS, Life, LiveWeb, make_life
@@ -40,8 +41,6 @@ from newsbot.recrawl.fitting import begin_with_rates
 from newsbot.recrawl.index import SquareRootIndex
 from newsbot.recrawl.polling import DAY, HOUR
 from newsbot.recrawl.sources import first_threshold
-from newsbot.simulator.feedworld import DAYS, HOURS, FeedWorld, WorldSettings
-from newsbot.simulator.polling import judge, run_policy
 from newsbot.storage.sqlite import SqliteStorage
 
 RATES: Final[Mapping[Host, float]] = {GAZETA: 6.0, HERALD: 3.0, NOVOSTI: 1.5}

@@ -15,14 +15,12 @@ from pymongo import MongoClient
 
 from newsbot.errors import ArgumentError
 from newsbot.items import Kind, PageRecord
-from newsbot.simulator import memory
-from newsbot.simulator.judging import UNITS
-from newsbot.simulator.replaying import Recorded, from_pages, from_polls
-from newsbot.simulator.sites import FEED, PAGE, SECTION
-from newsbot.simulator.sitesettings import SiteSettings, read_settings
+from newsbot.simulator import requirements
+from newsbot.simulator.recorded_world import Recorded, from_pages, from_polls
+from newsbot.simulator.site_world import FEED, PAGE, SECTION, SiteSettings, read_settings
 from newsbot.simulator.strategies import STRATEGIES
-from newsbot.simulator.targets import read_targets
-from newsbot.simulator.weighing import estimate
+from newsbot.simulator.strategy_comparison import estimate, read_targets
+from newsbot.simulator.visit_figures import UNITS
 from newsbot.storage.base import SourceRecord
 from newsbot.storage.mongo import MongoStorage
 from newsbot.storage.polls import Poll
@@ -296,7 +294,7 @@ def test_targets() -> None:
 def test_a_world_too_large_for_memory_is_refused_before_it_is_made(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(memory, "available", lambda: 10**6)
+    monkeypatch.setattr(requirements, "available_memory", lambda: 10**6)
     answer = place.run("simulate", "compare", "--out", str(place.folder / "out"))
     assert answer.code == 1
     assert "a world of 200 sources and 14 days would need" in answer.err

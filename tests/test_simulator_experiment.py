@@ -8,10 +8,10 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from newsbot.simulator.comparison import Check
 from newsbot.simulator.experiment import Experiment, as_document, run_experiment, write_experiment
+from newsbot.simulator.files import as_rows
 from newsbot.simulator.plan import situations
-from newsbot.simulator.tables import as_rows
+from newsbot.simulator.published_figures import Check
 
 SCALE = 20
 
