@@ -1,10 +1,10 @@
 """A world of feeds for the benchmarks of polling, and a run of any polling policy over it.
 
-Some feeds hardly ever publish, a few do so all day long: rates are lognormal. Each feed has its day and its week: a
-busiest hour (newsrooms of several time zones), a night of its own depth, quieter weekends. Some release their items
-in batches. Sometimes there is a burst in which a feed publishes several times as much for an hour or two. Times are
-seconds from 0, a midnight. The figures in README.md and docs/ belong to this world; ``scrapy simulate compare`` has
-another one (:mod:`newsbot.simulator.site_world`).
+Some feeds hardly ever publish, a few do so all day long: rates are lognormal. Each feed has its day and
+its week: a busiest hour (newsrooms of several time zones), a night of its own depth, quieter weekends.
+Some release their items in batches. Sometimes there is a burst in which a feed publishes several times as
+much for an hour or two. Times are seconds from 0, a midnight. The figures in README.md and docs/ belong to
+this world; ``scrapy simulate compare`` has another one (:mod:`newsbot.simulator.site_world`).
 """
 
 from __future__ import annotations
@@ -232,7 +232,8 @@ def judge(world: FeedWorld, polls: Polls, begin: float) -> Freshness:
 
 
 def policies(world: FeedWorld, a_day: float) -> Iterator[tuple[str, Callable[[], PollPolicy]]]:
-    """Yield the names of the policies that are compared, and what makes each for ``a_day`` polls of a feed."""
+    """Yield the names of the policies that are compared, and what makes each for ``a_day`` polls of a
+    feed."""
     count = world.settings.feeds
     an_hour, interval = a_day * count / 24, DAY / a_day
     theta = interval**2 / 2 / HOUR  # exact if each feed has an item an hour

@@ -94,7 +94,7 @@ def comparison_table(checks: Sequence[Check], *, judged: bool) -> Table:
 
 
 def _difference(
-    group: str, what: str, published: float, ours: float, tolerance: float | None, unit: str = ""
+    group: str, what: str, published: float, ours: float, tolerance: float | None, *, unit: str = ""
 ) -> Check:
     return Check(group, what, published, ours, ours - published, unit, tolerance)
 
@@ -111,7 +111,7 @@ def _quotes(published: Published, rows: Rows, scale: int) -> Iterator[Check]:
         megabytes = quote["sumsize_MB"] / scale
         yield _percent("quotes", name + "traffic, MB", megabytes, row["sumsize"] / MB, 1.0)
         yield _difference(
-            "quotes", name + "freshness, %", quote["freshness"], row["freshness"], 0.4, "points"
+            "quotes", name + "freshness, %", quote["freshness"], row["freshness"], 0.4, unit="points"
         )
         if "cycles" in quote:
             for robot, cycles in enumerate(row["cycles"], 1):
@@ -166,7 +166,7 @@ def _first_rows(published: Published, outcome: Outcome, scale: int) -> Iterator[
             place = min(moment // scale // run.steps.fresh, len(run.stale) - 1)
             ours = 100 * (run.pages - int(run.stale[place])) / run.pages
             what = f"situation {situation}, time {moment}, freshness, %"
-            yield _difference("first rows", what, theirs, ours, None, "points")
+            yield _difference("first rows", what, theirs, ours, None, unit="points")
 
 
 def _events(published: Published, events: dict[str, Any], scale: int) -> Iterator[Check]:
