@@ -166,19 +166,26 @@ def row_after(at: int, end: int, step: int) -> int:
     return int(row) + 1 + (at >= end)
 
 
-@compiled
-def advance(state: State, measures: Measures, page: int, until: int) -> None:
-    """Apply the changes of a page up to and at ``until``, which is not beyond the end of the run."""
-    place, since = state.cursor[page], state.since[page]
-    row = state.rows[place]
-    while moment(row) <= until:
-        if row & NEW and since == KNOWN:
-            since = moment(row)
+@inlined
+def apply_changes(rows: Array, measures: Measures, place: int, since: int, until: int) -> tuple[int, int]:
+    """Apply the rows of a page from ``place`` on, up to and at ``until``, not beyond the end of the run.
+
+    ``since`` is the first change that nobody has seen, or :data:`KNOWN`. Return the row after, and ``since``.
+    """
+    while moment(rows[place]) <= until:
+        if rows[place] & NEW and since == KNOWN:
+            since = moment(rows[place])
             measures.stale[row_after(since, measures.end, measures.steps.fresh)] += 1
         place += 1
-        row = state.rows[place]
+    return place, since
+
+
+@compiled
+def advance(state: State, measures: Measures, page: int, until: int) -> None:
+    """Apply the changes of a page up to and at ``until``."""
+    place, since = apply_changes(state.rows, measures, state.cursor[page], state.since[page], until)
     state.cursor[page], state.since[page] = place, since
-    state.next_time[page], state.last[page] = moment(row), state.rows[place - 1]
+    state.next_time[page], state.last[page] = moment(state.rows[place]), state.rows[place - 1]
 
 
 @compiled

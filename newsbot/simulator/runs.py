@@ -94,13 +94,7 @@ class Run:
 
 
 def run_robots(
-    history: History,
-    routes: Routes,
-    time: int,
-    key: np.uint64,
-    *,
-    modified: bool,
-    steps: Steps | None = None,
+    history: History, routes: Routes, time: int, key: np.uint64, *, modified: bool, steps: Steps | None = None
 ) -> Run:
     """Run robots on their routes; modified robots ask with HEAD first. ``key`` names their draws."""
     state = make_state(history)
@@ -124,11 +118,7 @@ def run_sensor(
 
 
 def _make_run(
-    history: History,
-    measures: Measures,
-    *,
-    cycles: tuple[int, ...] = (),
-    max_processing: int | None = None,
+    history: History, measures: Measures, *, cycles: tuple[int, ...] = (), max_processing: int | None = None
 ) -> Run:
     tally = measures.tally.tolist()
     return Run(

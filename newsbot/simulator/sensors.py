@@ -23,6 +23,7 @@ from newsbot.simulator.page_state import (
     OPEN,
     History,
     Measures,
+    apply_changes,
     mark_seen,
     moment,
     row_after,
@@ -69,13 +70,7 @@ def run_sensors(history: History, queries: QueryLog, measures: Measures, keys: K
 
 @compiled
 def _run_pages(
-    history: History,
-    starts: Array,
-    times: Array,
-    measures: Measures,
-    crawls: Crawls,
-    keys: Keys,
-    page: int,
+    history: History, starts: Array, times: Array, measures: Measures, crawls: Crawls, keys: Keys, page: int
 ) -> int:
     """Run pages from ``page`` on; return the first that was not run because its marks might lack room."""
     while page < len(starts) - 1:
@@ -103,19 +98,19 @@ def _run_page(
         if min(now, due) > measures.end:
             break
         if due < now:
-            place, since = _advance(history, measures, place, since, due)
+            place, since = apply_changes(history.rows, measures, place, since, due)
             row = history.rows[place - 1]
             pending, due = _arrive(measures, crawls, row, since, pending, due, keys[1])
             since = KNOWN
             continue
         if since == KNOWN:
-            place, since = _advance(history, measures, place, since, now)
+            place, since = apply_changes(history.rows, measures, place, since, now)
         if since != KNOWN:
             arrival = now + between(keys[0], query, MIN_NOTICE, MAX_NOTICE)
             crawls.arrivals[pending], crawls.queries[pending] = arrival, query
             pending, due = pending + 1, min(due, arrival)
         query += 1
-    _advance(history, measures, place, since, measures.end)
+    apply_changes(history.rows, measures, place, since, measures.end)
 
 
 @inlined
@@ -128,19 +123,6 @@ def _next_change(history: History, measures: Measures, place: int) -> tuple[int,
         return place, since
     measures.stale[row_after(since, measures.end, measures.steps.fresh)] += 1
     return place + 1, since
-
-
-@inlined
-def _advance(history: History, measures: Measures, place: int, since: int, until: int) -> tuple[int, int]:
-    """Apply the changes up to and at ``until``; return the row after them, and since when a change waits."""
-    row = history.rows[place]
-    while moment(row) <= until:
-        if row & NEW and since == KNOWN:
-            since = moment(row)
-            measures.stale[row_after(since, measures.end, measures.steps.fresh)] += 1
-        place += 1
-        row = history.rows[place]
-    return place, since
 
 
 @inlined
