@@ -34,7 +34,7 @@ from newsbot.simulator.model import (
 )
 from newsbot.simulator.page_state import History, pack
 from newsbot.simulator.plan import MAX_SCALE
-from newsbot.simulator.published_figures import Check
+from newsbot.simulator.published_figures import comparison_table, summarize_checks
 from newsbot.simulator.recorded_world import Recorded, from_pages, from_polls
 from newsbot.simulator.requirements import require_memory
 from newsbot.simulator.runs import Run, run_robots, run_sensor
@@ -121,7 +121,7 @@ def experiment(options: Any, session: Session) -> Answer:
             ("largest deviation", "right"),
             ("of", "left", True),
         ),
-        rows=_check_rows(found.checks, judged=judged),
+        rows=summarize_checks(comparison_table(found.checks, judged=judged)),
         lines=(
             f"\n{len(found.runs['situation'])} runs in {seconds:.1f} s ({used:.1f} s of processor time)",
             f"tables and report: {folder}; open {folder}/report.html",
@@ -284,19 +284,6 @@ def report(options: Any) -> Answer:
     if not len(tables["runs"]["situation"]):
         raise UserError(f"{folder}: runs.parquet holds no runs")
     return _report(folder, tables)
-
-
-def _check_rows(checks: Sequence[Check], *, judged: bool) -> list[tuple[object, ...]]:
-    groups: dict[str, list[Check]] = {}
-    for check in checks:
-        groups.setdefault(check.group, []).append(check)
-    rows = []
-    for group, found in groups.items():
-        worst = max(found, key=lambda check: abs(check.deviation))
-        verdicts = [check.within for check in found if judged and check.within is not None]
-        within = f"{sum(verdicts)} of {len(verdicts)}" if verdicts else "-"
-        rows.append((group, len(found), within, f"{worst.deviation:+.3g} {worst.unit}", worst.what))
-    return rows
 
 
 def _policies(

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
-from itertools import pairwise
+from itertools import groupby, pairwise
 from math import sqrt
 from typing import Any
 
@@ -91,6 +91,21 @@ def comparison_table(checks: Sequence[Check], *, judged: bool) -> Table:
         "tolerance": [check.tolerance if judged else None for check in checks],
         "within": [check.within if judged else None for check in checks],
     }
+
+
+def summarize_checks(comparison: Table) -> list[tuple[object, ...]]:
+    """Return a row for each group: number of figures, those within tolerance, the largest deviation, of
+    which."""
+    rows = []
+    for group, grouped in groupby(as_rows(comparison), key=lambda row: row["group"]):
+        found = list(grouped)
+        worst = max(found, key=lambda row: abs(row["deviation"]))
+        verdicts = [row["within"] for row in found if row["within"] is not None]
+        within = f"{sum(verdicts)} of {len(verdicts)}" if verdicts else "-"
+        rows.append(
+            (group, len(found), within, f"{worst['deviation']:+.3g} {worst['unit']}", worst["figure"])
+        )
+    return rows
 
 
 def _difference(

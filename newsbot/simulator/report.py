@@ -17,7 +17,7 @@ import numpy as np
 from newsbot.errors import UserError
 from newsbot.exporting import atomic_target
 from newsbot.simulator.files import Table, as_rows
-from newsbot.simulator.published_figures import MB
+from newsbot.simulator.published_figures import MB, summarize_checks
 from newsbot.simulator.requirements import optional
 from newsbot.simulator.strategy_comparison import Compared, Estimate
 from newsbot.simulator.visit_figures import MINUTE, UNITS
@@ -99,7 +99,8 @@ def write_runs_report(folder: Path, title: str, about: Sequence[str], tables: di
     runs, comparison = tables["runs"], tables.get("comparison")
     parts: list[str] = []
     if comparison:
-        parts += _verdict(comparison)
+        columns = ["figures", "number", "within tolerance", "largest deviation", "of"]
+        parts += ["<h2>Against the published figures</h2>", html_table(columns, summarize_checks(comparison))]
     parts += _over_time(tables)
     if len(set(runs["situation"])) > 1:
         parts += ["<h2>All situations</h2>", *map(draw, _over_situations(runs, comparison))]
@@ -201,18 +202,6 @@ def _html_cell(text: str) -> str:
 
 def _details(summary: str, content: str, shown: str = "") -> str:
     return f"<details{shown}><summary>{escape(summary)}</summary>{content}</details>"
-
-
-def _verdict(comparison: Table) -> Iterator[str]:
-    yield "<h2>Against the published figures</h2>"
-    rows = []
-    for group, found in groupby(as_rows(comparison), key=lambda row: row["group"]):
-        checks = list(found)
-        judged = [row["within"] for row in checks if row["within"] is not None]
-        worst = max(checks, key=lambda row: abs(row["deviation"]))
-        largest = f"{worst['deviation']:+.3g} {worst['unit']}".strip() + f" ({worst['figure']})"
-        rows.append((group, len(checks), largest, f"{sum(judged)} of {len(judged)}" if judged else "-"))
-    yield html_table(("figures", "number", "largest deviation", "within tolerance"), rows)
 
 
 def _published_figures(comparison: Table) -> Iterator[str]:
