@@ -96,7 +96,7 @@ def comparison_table(checks: Sequence[Check], *, judged: bool) -> Table:
 def summarize_checks(comparison: Table) -> list[tuple[object, ...]]:
     """Return a row for each group: number of figures, those within tolerance, the largest deviation, of
     which."""
-    rows = []
+    rows: list[tuple[object, ...]] = []
     for group, grouped in groupby(as_rows(comparison), key=lambda row: row["group"]):
         found = list(grouped)
         worst = max(found, key=lambda row: abs(row["deviation"]))

@@ -40,8 +40,8 @@ class Visits:
     wait: Array
     """Seconds from when the visit was wanted: it waits for the host, or for a free download."""
 
-    def of(self, kept: Flags) -> Visits:
-        """Return some of the visits."""
+    def of(self, kept: Flags | Rows) -> Visits:
+        """Return some of the visits, or all in another order."""
         return Visits(self.rows[kept], self.at[kept], self.before[kept], self.until[kept], self.wait[kept])
 
 
