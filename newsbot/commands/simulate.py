@@ -26,9 +26,11 @@ def _action(name: str, help_text: str, *arguments: Argument, long: bool = False)
         actions = import_module("newsbot.simulator.actions")
         act = getattr(actions, name)
         if long:
-            with _progress() as tell:
+            with _progress() as show:
                 opened = partial(stored, call.settings)
-                answer = act(call.options, actions.Session(json=call.json, tell=tell, open_storage=opened))
+                answer = act(
+                    call.options, actions.Session(json=call.json, progress=show, open_storage=opened)
+                )
         else:
             answer = act(call.options)
         if call.json:
@@ -47,7 +49,7 @@ def _action(name: str, help_text: str, *arguments: Argument, long: bool = False)
 
 @contextmanager
 def _progress() -> Iterator[Callable[[int, int], None]]:
-    """Give what is told of the progress: a bar on a terminal, silence elsewhere."""
+    """Give a function that shows the progress: as a bar on a terminal, not at all elsewhere."""
     columns = (TextColumn("runs"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     quiet = not sys.stderr.isatty()
     with Progress(*columns, console=make_console(sys.stderr), disable=quiet, transient=True) as progress:

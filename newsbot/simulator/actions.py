@@ -64,7 +64,7 @@ class Session:
 
     json: bool
     """Whether a program reads the answer."""
-    tell: Callable[[int, int], None]
+    progress: Callable[[int, int], None]
     """Is called with the number of finished runs and the number of all runs."""
     open_storage: Callable[[], AbstractContextManager[Storage]]
 
@@ -89,8 +89,8 @@ def experiment(options: Any, session: Session) -> Answer:
     if folder is not None:
         reports.make_folder(folder)
 
-    def tell_of(number: int) -> Callable[[int, int], None]:
-        return lambda done, total: session.tell(number * total + done, options.seeds * total)
+    def progress_of(number: int) -> Callable[[int, int], None]:
+        return lambda done, total: session.progress(number * total + done, options.seeds * total)
 
     began, used = time.monotonic(), time.process_time()
     found = experiments.run_experiment(
@@ -99,7 +99,7 @@ def experiment(options: Any, session: Session) -> Answer:
         seeds=options.seeds,
         frequencies=options.frequencies,
         workers=min(MAX_WORKERS, _processors()),
-        tell=tell_of,
+        progress=progress_of,
     )
     seconds, used = time.monotonic() - began, time.process_time() - used
     judged = options.scale == 1 and options.frequencies == "published"
@@ -143,8 +143,8 @@ def compare(options: Any, session: Session) -> Answer:
     folder = options.out and options.out.expanduser()
     if folder:
         reports.make_folder(folder)
-    tell = _counter(session, len(choices) * len(seeds))
-    found = comparison.compare(worlds, choices, budget, seeds, push, tell=tell)
+    progress = _counter(session, len(choices) * len(seeds))
+    found = comparison.compare(worlds, choices, budget, seeds, push, progress=progress)
     lines = [f"\n{worlds.about()}; {_seeds_text(seeds)}; budget {budget:g} visits of a source a day"]
     if folder:
         about = (
@@ -167,13 +167,13 @@ def plan(options: Any, session: Session) -> Answer:
     targets = comparison.read_targets(options.target)
     choices, push, settings, seeds = _read(options)
     worlds = _worlds(options, session, settings)
-    tell = _counter(session, len(choices) * comparison.most_rounds())
+    progress = _counter(session, len(choices) * comparison.most_rounds())
     budgets, found = [], []
     for choice in choices:
 
         def run(a_day: float, choice: Choice = choice) -> comparison.Compared:
             compared = comparison.compare(worlds, [choice], a_day, seeds, push)[0]
-            tell()
+            progress()
             return compared
 
         budget, compared = comparison.smallest_budget(run, targets, budgeted=choice.strategy.budgeted)
@@ -347,7 +347,7 @@ def _worlds(options: Any, session: Session, settings: SiteSettings) -> Worlds:
 
 def _counter(session: Session, total: int) -> Callable[[], None]:
     done = iter(range(1, total + 1))
-    return lambda: session.tell(next(done), total)
+    return lambda: session.progress(next(done), total)
 
 
 def _processors() -> int:

@@ -17,7 +17,7 @@ from newsbot.simulator.plan import (
     SENSORS,
     VARIANTS,
     Outcome,
-    Tell,
+    Progress,
     run_plan,
     scaled_steps,
     situations,
@@ -53,11 +53,11 @@ def run_experiment(
     seeds: int = 1,
     frequencies: str = "published",
     workers: int = 1,
-    tell: Callable[[int], Tell] | None = None,
+    progress: Callable[[int], Progress] | None = None,
 ) -> Experiment:
     """Run the plan for ``seeds`` seeds from ``seed`` on.
 
-    ``tell`` returns for the number of a seed (from 0) the function that is told of its progress. Raises
+    ``progress`` returns for the number of a seed (from 0) the function that receives its progress. Raises
     :class:`newsbot.errors.UserError` before it begins if there is not enough memory.
     """
     plan, steps = situations(scale), scaled_steps(scale)
@@ -68,7 +68,7 @@ def run_experiment(
             frequencies=frequencies,
             steps=steps,
             workers=workers,
-            tell=tell(number) if tell else None,
+            progress=progress(number) if progress else None,
         )
         for number in range(seeds)
     ]

@@ -67,7 +67,7 @@ ROBOTS = (
 SENSORS = 7
 VARIANTS = (*ROBOTS, Variant(SENSORS, "sensors", 0))
 
-Tell = Callable[[int, int], None]
+Progress = Callable[[int, int], None]
 """Is called with the number of finished runs and the number of all runs."""
 
 
@@ -121,14 +121,14 @@ def run_plan(
     frequencies: str = "published",
     steps: Steps | None = None,
     workers: int = 1,
-    tell: Tell | None = None,
+    progress: Progress | None = None,
 ) -> Outcome:
     """Run every variant in every situation; the outcome depends on the seed, not on the number of workers.
 
     Raises :class:`newsbot.errors.UserError` before it begins if there is not enough memory.
     """
     require_memory(memory_needed(plan, workers), f"the plan with {workers} workers at once")
-    work = _Work(Outcome(seed, plan), frequencies, steps or Steps(), tell or (lambda *_counts: None))
+    work = _Work(Outcome(seed, plan), frequencies, steps or Steps(), progress or (lambda *_counts: None))
     executor = ThreadPoolExecutor(workers, thread_name_prefix="simulate")
     try:
         return work.run(executor)
@@ -143,7 +143,7 @@ class _Work:
     outcome: Outcome
     frequencies: str
     steps: Steps
-    tell: Tell
+    progress: Progress
 
     def run(self, executor: ThreadPoolExecutor) -> Outcome:
         plan = self.outcome.situations
@@ -202,4 +202,4 @@ class _Work:
     def _keep(self, fields: Sequence[Situation], variant: int, run: Run) -> None:
         for one in fields:
             self.outcome.runs[one.index, variant] = run
-        self.tell(len(self.outcome.runs), len(self.outcome.situations) * len(VARIANTS))
+        self.progress(len(self.outcome.runs), len(self.outcome.situations) * len(VARIANTS))

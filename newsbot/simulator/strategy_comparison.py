@@ -88,7 +88,7 @@ def compare(
     seeds: Sequence[int],
     push: PushSettings,
     *,
-    tell: Callable[[], None] = lambda: None,
+    progress: Callable[[], None] = lambda: None,
 ) -> list[Compared]:
     """Return the results of each strategy on the worlds of the seeds; all strategies meet the same events."""
     runs: list[list[tuple[VisitFigures, dict[str, VisitFigures]]]] = [[] for _ in choices]
@@ -96,7 +96,7 @@ def compare(
         world = worlds.of_seed(seed)
         for place, choice in enumerate(choices):
             runs[place].append(run_one(world, choice, a_day, seed, push))
-            tell()
+            progress()
     return [
         Compared(
             choice,
