@@ -19,10 +19,10 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.feed_world import FeedWorld, WorldSettings, make_world
 from newsbot.alerts.rules import EXPECTED, KNOWN_ITEMS, expected
 from newsbot.recrawl.polling import DAY, HOUR, Array
 from newsbot.recrawl.rhythm import Rhythm
-from newsbot.simulator.feedworld import FeedWorld, WorldSettings, make_world
 
 LEARNED, JUDGED, STOPPED = 21, 35, 30
 """Days."""

@@ -34,14 +34,13 @@ from benchmarks.demoweb.hosts import GAZETA, HERALD, NOVOSTI, Host
 from benchmarks.demoweb.live import FEEDS, Life, LiveWeb, make_life
 from benchmarks.demoweb.loopback import LoopbackServer
 from benchmarks.demoweb.plan import PER_FEED
+from benchmarks.feed_world import DAYS, HOURS, FeedWorld, WorldSettings, judge, run_policy
 from benchmarks.otherclock import LOOK_AGAIN, Running, SharedTime
 from newsbot.recrawl.budget import Controller
 from newsbot.recrawl.fitting import begin_with_rates
 from newsbot.recrawl.index import SquareRootIndex
 from newsbot.recrawl.polling import DAY, HOUR
 from newsbot.recrawl.sources import first_threshold
-from newsbot.simulator.feedworld import DAYS, HOURS, FeedWorld, WorldSettings
-from newsbot.simulator.polling import judge, run_policy
 from newsbot.storage.sqlite import SqliteStorage
 
 RATES: Final[Mapping[Host, float]] = {GAZETA: 6.0, HERALD: 3.0, NOVOSTI: 1.5}

@@ -1,6 +1,6 @@
 """How late items of feeds are found, by policy, at the same number of polls and on the same feeds.
 
-The feeds are generated (:mod:`newsbot.simulator.feedworld`): 2,000 with lognormal rates, a day and a week
+The feeds are generated (:mod:`benchmarks.feed_world`): 2,000 with lognormal rates, a day and a week
 each, batches and bursts; 35 days, of which the first 14 are not counted, so that each policy has learned.
 Each policy is held to the budget by its own knob.
 
@@ -27,9 +27,16 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.feed_world import (
+    FeedWorld,
+    Freshness,
+    WorldSettings,
+    judge,
+    make_world,
+    policies,
+    run_policy,
+)
 from newsbot.recrawl.polling import DAY
-from newsbot.simulator.feedworld import FeedWorld, WorldSettings, make_world
-from newsbot.simulator.polling import Freshness, judge, policies, run_policy
 
 LEARNING = 14 * DAY
 MINUTE = 60.0

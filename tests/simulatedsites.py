@@ -8,11 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from newsbot.recrawl.polling import DAY, Array
-from newsbot.simulator.requesting import WAYS
-from newsbot.simulator.sites import FEED, PAGE, SiteWorld, sort_events
-from newsbot.simulator.strategies import STRATEGIES
-from newsbot.simulator.strategies.task import PushSettings, Task
-from newsbot.simulator.visiting import Visits, run_policy
+from newsbot.simulator.site_world import FEED, PAGE, SiteWorld, sort_events
+from newsbot.simulator.strategies import STRATEGIES, PushSettings, Task
+from newsbot.simulator.visits import WAYS, Visits, run_policy
 
 WAY = WAYS[0]
 

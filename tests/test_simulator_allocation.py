@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from newsbot.simulator import allocation as a
 from newsbot.simulator.draws import stream
-from newsbot.simulator.logs import make_queries
+from newsbot.simulator.model import make_queries
 
 RATES = st.lists(st.floats(0.01, 100), min_size=1, max_size=8)
 BUDGETS = st.floats(0.1, 100)

@@ -15,14 +15,12 @@ from pymongo import MongoClient
 
 from newsbot.errors import ArgumentError
 from newsbot.items import Kind, PageRecord
-from newsbot.simulator import memory
-from newsbot.simulator.judging import UNITS
-from newsbot.simulator.replaying import Recorded, from_pages, from_polls
-from newsbot.simulator.sites import FEED, PAGE, SECTION
-from newsbot.simulator.sitesettings import SiteSettings, read_settings
+from newsbot.simulator import requirements
+from newsbot.simulator.recorded_world import Recorded, from_pages, from_polls
+from newsbot.simulator.site_world import FEED, PAGE, SECTION, SiteSettings, read_settings
 from newsbot.simulator.strategies import STRATEGIES
-from newsbot.simulator.targets import read_targets
-from newsbot.simulator.weighing import estimate
+from newsbot.simulator.strategy_comparison import estimate, read_targets
+from newsbot.simulator.visit_figures import UNITS
 from newsbot.storage.base import SourceRecord
 from newsbot.storage.mongo import MongoStorage
 from newsbot.storage.polls import Poll
@@ -241,14 +239,14 @@ def test_faults_of_a_policy_of_ones_own_are_told_in_one_line(place: Place, text:
         (("--policies", "newbot"), "unknown policy 'newbot' (did you mean 'newsbot'?)"),
         (("--policies", "cyclic,cyclic"), "cyclic is given twice"),
         (("--policies", ""), "1 to 16 are needed, 0 are given"),
-        (("--policies", "cyclic+heat"), "'heat' is no way to ask; allowed: conditional, head, plain"),
+        (("--policies", "cyclic+heat"), "'heat' is not a way to ask; allowed: conditional, head, plain"),
         (("--policies", "gone.py"), "there is no such file"),
         (("--budget", "0"), "must be 0.25 to 288"),
         (("--budget", "nan"), "must be 0.25 to 288"),
         (("--world", "feds=3"), "unknown key 'feds' (did you mean 'feeds'?)"),
         (("--world", "feeds=-3"), "feeds=-3: must be 0 to 100000"),
-        (("--world", "feeds=2.5"), "feeds=2.5: is no whole number"),
-        (("--world", "median="), "median=: is no number"),
+        (("--world", "feeds=2.5"), "feeds=2.5: is not a whole number"),
+        (("--world", "median="), "median=: is not a number"),
         (("--world", "feeds=1,feeds=2"), "feeds is given twice"),
         (("--world", "feeds=0,sections=0"), "there must be a feed, a section or a page"),
         (("--world", "days=5"), "learn=5: must be less than days=5"),
@@ -296,7 +294,7 @@ def test_targets() -> None:
 def test_a_world_too_large_for_memory_is_refused_before_it_is_made(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(memory, "available", lambda: 10**6)
+    monkeypatch.setattr(requirements, "available_memory", lambda: 10**6)
     answer = place.run("simulate", "compare", "--out", str(place.folder / "out"))
     assert answer.code == 1
     assert "a world of 200 sources and 14 days would need" in answer.err

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from newsbot.simulator.judging import UNITS
-from newsbot.simulator.sitesettings import SiteSettings
+from newsbot.simulator.site_world import SiteSettings
 from newsbot.simulator.strategies import STRATEGIES
+from newsbot.simulator.visit_figures import UNITS
 from tests.commandline import ROOT, Place
 
 TEXT = (ROOT / "docs/simulator.md").read_text(encoding="utf-8")

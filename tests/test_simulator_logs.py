@@ -8,9 +8,17 @@ import numpy as np
 import pytest
 
 from newsbot.simulator.draws import between, exponential, stream
-from newsbot.simulator.history import NEVER, NEW, pack
-from newsbot.simulator.logs import make_changes, make_pages, make_queries
-from newsbot.simulator.model import FREQUENCIES, MAX_SIZE, MIN_SIZE, ChangeLog, make_routes
+from newsbot.simulator.model import (
+    FREQUENCIES,
+    MAX_SIZE,
+    MIN_SIZE,
+    ChangeLog,
+    make_changes,
+    make_pages,
+    make_queries,
+    make_routes,
+)
+from newsbot.simulator.page_state import NEVER, NEW, pack
 
 KEY = stream("a test")
 

@@ -6,10 +6,18 @@ import numpy as np
 import pytest
 
 from newsbot.simulator.draws import stream
-from newsbot.simulator.history import pack
-from newsbot.simulator.logs import make_changes, make_pages, make_queries
-from newsbot.simulator.model import FREQUENCIES, ChangeLog, QueryLog, Routes, make_routes
-from newsbot.simulator.runs import Run, Steps, run_robots, run_sensor
+from newsbot.simulator.model import (
+    FREQUENCIES,
+    ChangeLog,
+    QueryLog,
+    Routes,
+    make_changes,
+    make_pages,
+    make_queries,
+    make_routes,
+)
+from newsbot.simulator.page_state import Steps, pack
+from newsbot.simulator.runs import Run, run_robots, run_sensor
 from tests.simpymodel import Model, as_series
 
 # pages, time, changes, queries, steps: roomy, crowded (much happens at one instant), steps that do not divide

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from newsbot.simulator import compiled, memory
+from newsbot.simulator import requirements
 from tests.commandline import ROOT, Answer, Place
 
 PAGES, TIME = 40, 5_000
@@ -158,7 +158,7 @@ def test_other_wrong_files_are_named(bench: Bench) -> None:
     bench.write("routes", robot=[2, 1], page=[3, 4])
     assert "row 2: not sorted by robot" in bench.step("robot").err
     Path(bench["routes"]).write_text("no Parquet")
-    assert "is no Parquet file with routes" in bench.step("robot").err
+    assert "is not a Parquet file with routes" in bench.step("robot").err
     Path(bench["routes"]).unlink()
     answer = bench.step("robot")
     assert (answer.code, answer.err.count("\n")) == (1, 1)
@@ -176,7 +176,7 @@ def test_other_wrong_files_are_named(bench: Bench) -> None:
         (("experiment", "--scale", "20000"), "--scale 20000: 1 to 10000 are allowed"),
         (("experiment", "--frequencies", "publishd"), "did you mean 'published'"),
         (("experiment", "--seeds", "0"), "no whole number above 0"),
-        (("changes", "--pages", "p", "--time", "5", "--intensity", "0", "-o", "x"), "no number above 0"),
+        (("changes", "--pages", "p", "--time", "5", "--intensity", "0", "-o", "x"), "not a number above 0"),
         (("robots",), "did you mean 'robot'"),
         (("pages", "--pages", str(10**9), "-o", "x"), "at most 100000000"),
     ],
@@ -191,7 +191,7 @@ def test_wrong_usage(place: Place, words: tuple[str, ...], text: str) -> None:
 def test_what_memory_cannot_hold_is_refused_before_it_begins(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(memory, "available", lambda: 10**6)
+    monkeypatch.setattr(requirements, "available_memory", lambda: 10**6)
     folder = bench.folder / "full"
     answer = bench.place.run("simulate", "experiment", "--out", str(folder))
     assert answer.code == 1
@@ -203,7 +203,7 @@ def test_what_memory_cannot_hold_is_refused_before_it_begins(
 
 
 def test_memory_that_is_there_is_found() -> None:
-    assert 10**7 < memory.available() < 2**50
+    assert 10**7 < requirements.available_memory() < 2**50
 
 
 def test_experiment_as_a_program(place: Place) -> None:
@@ -234,7 +234,7 @@ def test_what_to_install_is_said_in_one_line(package: str) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert done.stderr == "the simulator needs numba and pyarrow: pip install -r requirements-simulator.txt\n"
+    assert done.stderr == f"the simulator needs {package}: pip install -r requirements-simulator.txt\n"
 
 
 def test_nowhere_to_keep_what_was_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -246,4 +246,4 @@ def test_nowhere_to_keep_what_was_compiled(monkeypatch: pytest.MonkeyPatch) -> N
         return njit(**options)
 
     monkeypatch.setattr(numba, "njit", refusing)
-    assert compiled.compiled(lambda number: number + 1)(2) == 3
+    assert requirements.compiled(lambda number: number + 1)(2) == 3

@@ -13,10 +13,9 @@ import numpy as np
 import pytest
 
 from newsbot.simulator.draws import stream
-from newsbot.simulator.history import History, pack
-from newsbot.simulator.logs import make_changes, make_pages, make_queries
-from newsbot.simulator.model import FREQUENCIES, make_routes
-from newsbot.simulator.runs import Run, Steps, run_robots, run_sensor
+from newsbot.simulator.model import FREQUENCIES, make_changes, make_pages, make_queries, make_routes
+from newsbot.simulator.page_state import History, Steps, pack
+from newsbot.simulator.runs import Run, run_robots, run_sensor
 
 GROWS_ONLY = (0.0, 0.0, 0.0, 0.0, 1.0, 0.0)
 PAGES = 4_000

@@ -9,15 +9,10 @@ import pytest
 
 from newsbot.recrawl.polling import DAY, HOUR, SHORTEST, Polled
 from newsbot.simulator import allocation
-from newsbot.simulator.judging import judge
-from newsbot.simulator.requesting import HEADERS, costs
-from newsbot.simulator.sitemaking import make_sites
-from newsbot.simulator.sites import PAGE, SiteWorld
-from newsbot.simulator.sitesettings import SiteSettings
-from newsbot.simulator.strategies import STRATEGIES
-from newsbot.simulator.strategies.shares import capped
-from newsbot.simulator.strategies.task import MOST_A_DAY, PushSettings
-from newsbot.simulator.visiting import Visits, run_policy
+from newsbot.simulator.site_world import PAGE, SiteSettings, SiteWorld, make_sites
+from newsbot.simulator.strategies import MOST_A_DAY, STRATEGIES, PushSettings, capped
+from newsbot.simulator.visit_figures import measure
+from newsbot.simulator.visits import HEADERS, Visits, costs, run_policy
 from tests.simulatedsites import WAY, changed, even_world, visit
 
 FIVE = np.repeat([1.0, 2.0, 3.0, 4.0, 5.0], 80)
@@ -33,7 +28,7 @@ def five() -> SiteWorld:
 def test_cyclic_visits(x: float) -> None:
     """Freshness (1 - e^-x) / x with x changes a visit, and the age that goes with it."""
     world = even_world([4 * x] * 200, 60)
-    found = judge(world, visit(world, "cyclic", 4), WAY).figures
+    found = measure(world, visit(world, "cyclic", 4), WAY).figures
     assert found["freshness"] / 100 == pytest.approx((1 - exp(-x)) / x, abs=0.006)
     age = allocation.age([4 * x], [4.0])[0] * 24 * 60
     assert found["age"] == pytest.approx(age, rel=0.04)
@@ -45,7 +40,7 @@ def test_cyclic_visits(x: float) -> None:
 def test_random_visits(rate: float) -> None:
     """Freshness f / (f + λ); no visit comes sooner than 5 minutes after the one before."""
     world = even_world([rate] * 200, 60)
-    found = judge(world, visit(world, "random", 4), WAY).figures
+    found = measure(world, visit(world, "random", 4), WAY).figures
     assert found["freshness"] / 100 == pytest.approx(4 / (4 + rate), abs=0.01)
 
 
@@ -55,7 +50,7 @@ def test_the_published_optimum_in_the_simulator(five: SiteWorld) -> None:
         [1.15, 1.36, 1.35, 1.14, 0], abs=0.005
     )
     names = {"proportional": "proportional", "cyclic": "uniform", "freshest": "freshest"}
-    found = {name: judge(five, visit(five, name, 1), WAY).figures["freshness"] / 100 for name in names}
+    found = {name: measure(five, visit(five, name, 1), WAY).figures["freshness"] / 100 for name in names}
     for name, share in names.items():
         theory = allocation.freshness(FIVE, getattr(allocation, share)(FIVE, len(FIVE))).mean()
         assert found[name] == pytest.approx(theory, abs=0.01)
@@ -64,7 +59,7 @@ def test_the_published_optimum_in_the_simulator(five: SiteWorld) -> None:
 
 def test_youngest_is_young_and_azar_the_freshest_of_random_ones(five: SiteWorld) -> None:
     found = {
-        name: judge(five, visit(five, name, 1), WAY).figures
+        name: measure(five, visit(five, name, 1), WAY).figures
         for name in ("cyclic", "youngest", "azar", "random")
     }
     assert found["youngest"]["age"] < found["cyclic"]["age"]
@@ -74,7 +69,7 @@ def test_youngest_is_young_and_azar_the_freshest_of_random_ones(five: SiteWorld)
 def test_delays_of_uniform_proportional_and_square_root(five: SiteWorld) -> None:
     """Uniform and proportional have the same mean delay, square-root is better by (E√λ)² / Eλ."""
     delay = {
-        name: judge(five, visit(five, name, 4), WAY).figures["mean"]
+        name: measure(five, visit(five, name, 4), WAY).figures["mean"]
         for name in ("cyclic", "proportional", "square_root")
     }
     assert delay["proportional"] == pytest.approx(delay["cyclic"], rel=0.03)
@@ -86,7 +81,7 @@ def test_overflow_of_windows() -> None:
     """Of X items between two visits max(X - K, 0) are lost; X is Poisson."""
     mean, window = 10.0, 8
     world = even_world([mean * 4] * 50, 60, window=window)
-    found = judge(world, visit(world, "cyclic", 4), WAY).figures
+    found = measure(world, visit(world, "cyclic", 4), WAY).figures
     chances = exp(-mean) * np.cumprod([1, *(mean / k for k in range(1, 100))])
     lost = (chances * np.maximum(np.arange(100) - window, 0)).sum()
     assert found["lost"] / 100 == pytest.approx(lost / mean, rel=0.03)
@@ -100,7 +95,7 @@ def test_day_and_night_differ_from_the_homogeneous_formula() -> None:
     freshness = {}
     for diurnal in (0.0, 3.0):
         world = make_sites(SiteSettings(**same, diurnal=diurnal), 1)  # type: ignore[arg-type]
-        freshness[diurnal] = judge(world, visit(world, "cyclic", 8), WAY).figures["freshness"]
+        freshness[diurnal] = measure(world, visit(world, "cyclic", 8), WAY).figures["freshness"]
     assert freshness[0.0] == pytest.approx(homogeneous, abs=1)
     assert freshness[3.0] > homogeneous + 5
 
@@ -131,10 +126,10 @@ def test_one_server_waits_as_pollaczek_and_khinchine_say() -> None:
 def test_lost_notices_wait_for_the_safety_poll_or_the_next_notice() -> None:
     world = even_world([0.05] * 4000, 30)
     push = PushSettings(loss=0.3, notice=0.0, safety=6 * HOUR)
-    found = judge(world, visit(world, "push", 1, push), WAY).figures
+    found = measure(world, visit(world, "push", 1, push), WAY).figures
     assert found["median"] == 0
     assert found["mean"] == pytest.approx(0.3 * 3 * 60, rel=0.1)
-    every = judge(world, visit(world, "push", 1, PushSettings(loss=0.0, notice=60.0)), WAY).figures
+    every = measure(world, visit(world, "push", 1, PushSettings(loss=0.0, notice=60.0)), WAY).figures
     assert every["mean"] == pytest.approx(1, rel=0.1)
 
 
@@ -148,7 +143,7 @@ def test_hosts_are_asked_one_request_at_a_time() -> None:
             times = np.sort(found.at[world.host[found.rows] == host])
             assert np.diff(times).min() >= 60 - 1e-6
         assert found.wait.max() > 0
-    figures = judge(world, visit(world, "cyclic", 12), WAY).figures
+    figures = measure(world, visit(world, "cyclic", 12), WAY).figures
     assert figures["host_mean"] == pytest.approx(10, rel=0.03)
     assert 10 < figures["host_peak"] <= 60
 
@@ -203,13 +198,15 @@ def test_freshness_and_age_counted_by_hand() -> None:
     world = changed(even_world([0.5, 3.0, 20.0], 6, window=4), response=np.array([0.0, 200.0, 30.0]))
     for name in ("cyclic", "newsbot", "nutch", "push"):
         visits = visit(world, name, 8)
-        found = judge(world, visits, WAY).figures
+        found = measure(world, visits, WAY).figures
         freshness, age = by_hand(world, visits)
         assert found["freshness"] == pytest.approx(freshness, abs=0.1), name
         assert found["age"] == pytest.approx(age, rel=0.02, abs=0.1), name
         no = np.zeros(0, np.intp)
         none = Visits(no, np.zeros(0), no, no, np.zeros(0))
-        assert judge(world, none, WAY).figures["freshness"] == pytest.approx(by_hand(world, none)[0], abs=0.1)
+        assert measure(world, none, WAY).figures["freshness"] == pytest.approx(
+            by_hand(world, none)[0], abs=0.1
+        )
 
 
 def test_no_share_is_above_a_visit_each_five_minutes() -> None:

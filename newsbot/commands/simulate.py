@@ -3,39 +3,99 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
 from newsbot.cli.command import Action, Argument, Call, NewsbotCommand, one_of, positive
+from newsbot.cli.terminal import Column, make_console
+from newsbot.operations.reading import stored
 
 MAX_INTENSITY = 10**6
 
 
-def _step(name: str, module: str = "steps") -> Callable[[Call], int]:
-    """Return what runs a step. What only the simulator needs is imported when a step is run."""
+def _action(name: str, help_text: str, *arguments: Argument, long: bool = False) -> Action:
+    """Return an action. The simulator is imported when the action is run."""
 
     def run(call: Call) -> int:
-        code: int = getattr(import_module(f"newsbot.simulating.{module}"), name)(call)
-        return code
+        actions = import_module("newsbot.simulator.actions")
+        act = getattr(actions, name)
+        if long:
+            with _progress() as show:
+                opened = partial(stored, call.settings)
+                answer = act(
+                    call.options, actions.Session(json=call.json, progress=show, open_storage=opened)
+                )
+        else:
+            answer = act(call.options)
+        if call.json:
+            call.document(answer.document)
+            return 0
+        if answer.columns:
+            call.table([Column(*one) for one in answer.columns], answer.rows)
+        for line in answer.lines:
+            call.text(line)
+        if answer.note:
+            call.note(answer.note)
+        return 0
 
-    return run
+    return Action(name, help_text, run, arguments)
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int, int], None]]:
+    """Give a function that shows the progress: as a bar on a terminal, not at all elsewhere."""
+    columns = (TextColumn("runs"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    quiet = not sys.stderr.isatty()
+    with Progress(*columns, console=make_console(sys.stderr), disable=quiet, transient=True) as progress:
+        task = progress.add_task("runs", total=None)
+        yield lambda done, total: progress.update(task, completed=done, total=total)
 
 
 def intensity(text: str) -> float:
-    """Read events a page (an argument's ``type``)."""
+    """Read events per page (an argument's ``type``)."""
     try:
         value = float(text)
     except ValueError:
         value = 0.0
     if not 0 < value <= MAX_INTENSITY:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number above 0, up to {MAX_INTENSITY}")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0, up to {MAX_INTENSITY}")
     return value
 
 
-SEED = Argument(
-    "--seed", type=positive, default=1, metavar="S", help="the same seed gives the same bytes (1)"
-)
+def _file(name: str, what: str) -> Argument:
+    return Argument(f"--{name}", type=Path, required=True, metavar="FILE", help=f"{what} (Parquet)")
+
+
+def _count(name: str, metavar: str, help_text: str, default: int | None = None) -> Argument:
+    return Argument(
+        f"--{name}",
+        type=positive,
+        default=default,
+        required=default is None,
+        metavar=metavar,
+        help=help_text if default is None else f"{help_text} ({default})",
+    )
+
+
+def _text(name: str, default: str, metavar: str, help_text: str) -> Argument:
+    return Argument(f"--{name}", default=default, metavar=metavar, help=help_text)
+
+
+def _seeds(default: int) -> Argument:
+    return _count("seeds", "N", "means over N seeds", default)
+
+
+def _policies(default: str) -> Argument:
+    return _text("policies", default, "NAMES", f"comma list of names or files.py ({default})")
+
+
+SEED = _count("seed", "S", "the same seed gives the same bytes", 1)
 FREQUENCIES = Argument(
     "--frequencies",
     type=one_of("published", "printed"),
@@ -43,27 +103,22 @@ FREQUENCIES = Argument(
     metavar="WHICH",
     help="how often each type of change occurs: published (as the figures need) or printed (as in the text)",
 )
-PAGES = Argument("--pages", type=Path, required=True, metavar="FILE", help="pages (Parquet)")
-CHANGES = Argument("--changes", type=Path, required=True, metavar="FILE", help="change log (Parquet)")
-ROUTES = Argument("--routes", type=Path, required=True, metavar="FILE", help="routes (Parquet)")
-QUERIES = Argument("--queries", type=Path, required=True, metavar="FILE", help="query log (Parquet)")
-TIME = Argument(
-    "--time", type=positive, required=True, metavar="T", help="length of the run in units of 100 ms"
-)
+PAGES, CHANGES = _file("pages", "pages"), _file("changes", "change log")
+ROUTES, QUERIES = _file("routes", "routes"), _file("queries", "query log")
+TIME = _count("time", "T", "length of the run in units of 100 ms")
 INTENSITY = Argument(
     "--intensity", type=intensity, required=True, metavar="X", help="events a page in that time, on average"
 )
 OUTPUT = Argument(
     "-o", "--output", type=Path, required=True, metavar="FILE", help="Parquet, replaced when all is written"
 )
-OUT = Argument("--out", type=Path, required=True, metavar="DIR", help="folder for tables and report")
-
+OUT = Argument("--out", type=Path, metavar="DIR", help="folder for tables and report")
 WORLD = (
-    Argument(
-        "--world",
-        default="",
-        metavar="KEY=VALUE,…",
-        help="what the generated world is made of, for example feeds=300,window=15 (docs/simulator.md)",
+    _text(
+        "world",
+        "",
+        "KEY=VALUE,…",
+        "properties of the generated world, for example feeds=300,window=15 (docs/simulator.md)",
     ),
     Argument(
         "--from-data",
@@ -77,12 +132,16 @@ WORLD = (
         metavar="WAY",
         help="how visits ask: conditional, head (HEAD first), plain; policy+WAY sets it for one policy",
     ),
-    Argument("--loss", default="5%", metavar="SHARE", help="of push: notices that never arrive (5%%)"),
-    Argument("--notice", default="10s", metavar="TIME", help="of push: until a notice arrives, mean (10s)"),
-    Argument("--safety", default="6h", metavar="TIME", help="of push: between safety polls (6h)"),
-    Argument(
-        "--servers", type=positive, default=1, metavar="C", help="of push_queue: downloads at one time (1)"
-    ),
+    _text("loss", "5%", "SHARE", "of push: notices that never arrive (5%%)"),
+    _text("notice", "10s", "TIME", "of push: until a notice arrives, mean (10s)"),
+    _text("safety", "6h", "TIME", "of push: between safety polls (6h)"),
+    _count("servers", "C", "of push_queue: downloads at one time", 1),
+)
+TARGET = Argument(
+    "--target",
+    required=True,
+    metavar="BOUNDS",
+    help="comma list: freshness>90%%, age, median, mean, p95, p99 <30m, lost, over_12h <1%%",
 )
 
 
@@ -93,127 +152,71 @@ class Command(NewsbotCommand):
         "Simulate robots, robots that ask first, and sensors: freshness and traffic before a site is touched"
     )
     actions = (
-        Action(
+        _action(
             "experiment",
             "Run the published plan (54 fields, 7 strategies) and compare each published figure with ours",
-            _step("experiment", "experiment"),
-            (
-                Argument(
-                    "--scale", type=positive, default=1, metavar="K", help="divides pages and time (1: full)"
-                ),
-                Argument("--seeds", type=positive, default=1, metavar="N", help="means over N seeds (1)"),
-                SEED,
-                FREQUENCIES,
-                Argument(
-                    "--out",
-                    type=Path,
-                    metavar="DIR",
-                    help="folder for tables and report (default: simulation; with --json none)",
-                ),
+            _count("scale", "K", "divides pages and time; 1: full", 1),
+            _seeds(1),
+            SEED,
+            FREQUENCIES,
+            Argument(
+                "--out",
+                type=Path,
+                metavar="DIR",
+                help="folder for tables and report (default: simulation; with --json none)",
             ),
+            long=True,
         ),
-        Action(
+        _action(
             "compare",
             "Run polling policies on the same feeds, sections and pages: freshness, delays, losses, cost",
-            _step("compare", "compare"),
-            (
-                Argument(
-                    "--policies",
-                    default="newsbot,cyclic,nutch,push",
-                    metavar="NAMES",
-                    help="comma list of names or files.py (newsbot,cyclic,nutch,push)",
-                ),
-                Argument("--budget", default="12", metavar="N", help="visits of a source a day (12)"),
-                *WORLD,
-                Argument("--seeds", type=positive, default=3, metavar="N", help="means over N seeds (3)"),
-                SEED,
-                Argument("--out", type=Path, metavar="DIR", help="folder for tables and report"),
-            ),
+            _policies("newsbot,cyclic,nutch,push"),
+            _text("budget", "12", "N", "visits of a source a day (12)"),
+            *WORLD,
+            _seeds(3),
+            SEED,
+            OUT,
+            long=True,
         ),
-        Action(
+        _action(
             "plan",
             "Find the smallest budget that meets a target, such as p95<30m",
-            _step("plan", "compare"),
-            (
-                Argument(
-                    "--target",
-                    required=True,
-                    metavar="BOUNDS",
-                    help="comma list: freshness>90%%, age, median, mean, p95, p99 <30m, lost, over_12h <1%%",
-                ),
-                Argument(
-                    "--policies",
-                    default="newsbot,cyclic",
-                    metavar="NAMES",
-                    help="comma list of names or files.py (newsbot,cyclic)",
-                ),
-                *WORLD,
-                Argument("--seeds", type=positive, default=1, metavar="N", help="means over N seeds (1)"),
-                SEED,
-            ),
+            TARGET,
+            _policies("newsbot,cyclic"),
+            *WORLD,
+            _seeds(1),
+            SEED,
+            long=True,
         ),
-        Action(
-            "pages",
-            "Make pages of random sizes",
-            _step("pages"),
-            (
-                Argument("--pages", type=positive, required=True, metavar="N", help="how many"),
-                SEED,
-                OUTPUT,
-            ),
+        _action("pages", "Make pages of random sizes", _count("pages", "N", "how many"), SEED, OUTPUT),
+        _action("changes", "Make a change log of pages", PAGES, TIME, INTENSITY, FREQUENCIES, SEED, OUTPUT),
+        _action("queries", "Make a query log of pages", PAGES, TIME, INTENSITY, SEED, OUTPUT),
+        _action("routes", "Split pages among robots", PAGES, _count("robots", "N", "how many"), OUTPUT),
+        _action(
+            "robot", "Run robots that download every page in turn", PAGES, CHANGES, ROUTES, TIME, SEED, OUTPUT
         ),
-        Action(
-            "changes",
-            "Make a change log of pages",
-            _step("changes"),
-            (PAGES, TIME, INTENSITY, FREQUENCIES, SEED, OUTPUT),
+        _action(
+            "modified", "Run robots that ask with HEAD first", PAGES, CHANGES, ROUTES, TIME, SEED, OUTPUT
         ),
-        Action(
-            "queries", "Make a query log of pages", _step("queries"), (PAGES, TIME, INTENSITY, SEED, OUTPUT)
-        ),
-        Action(
-            "routes",
-            "Split pages among robots",
-            _step("routes"),
-            (
-                PAGES,
-                Argument("--robots", type=positive, required=True, metavar="N", help="how many"),
-                OUTPUT,
-            ),
-        ),
-        Action(
-            "robot",
-            "Run robots that download every page in turn",
-            _step("robot"),
-            (PAGES, CHANGES, ROUTES, TIME, SEED, OUTPUT),
-        ),
-        Action(
-            "modified",
-            "Run robots that ask with HEAD first",
-            _step("modified"),
-            (PAGES, CHANGES, ROUTES, TIME, SEED, OUTPUT),
-        ),
-        Action(
+        _action(
             "sensor",
-            "Run sensors that tell of changed pages when they are asked for",
-            _step("sensor"),
-            (PAGES, CHANGES, QUERIES, TIME, SEED, OUTPUT),
+            "Run sensors that report changed pages when they are asked for",
+            PAGES,
+            CHANGES,
+            QUERIES,
+            TIME,
+            SEED,
+            OUTPUT,
         ),
-        Action(
+        _action(
             "merge",
             "Join runs: tables (CSV and Parquet) and a report of them all",
-            _step("merge"),
-            (
-                Argument(
-                    "runs", type=Path, nargs="+", metavar="RUN", help="files of robot, modified, sensor"
-                ),
-                OUT,
-            ),
+            Argument("runs", type=Path, nargs="+", metavar="RUN", help="files of robot, modified, sensor"),
+            Argument("--out", type=Path, required=True, metavar="DIR", help="folder for tables and report"),
         ),
-        Action(
+        _action(
             "report",
             "Make report.html of a folder again from its tables",
-            _step("report"),
-            (Argument("folder", type=Path, metavar="DIR", help="a folder of experiment or merge"),),
+            Argument("folder", type=Path, metavar="DIR", help="a folder of experiment or merge"),
         ),
     )

@@ -1,7 +1,7 @@
 """Sharing a budget of visits among pages that change by themselves, and what each way gives: closed forms.
 
 Page i changes ``rates[i]`` times a unit of time (a Poisson process) and is visited ``visits[i]`` times, at
-equal distances unless a name says random. A page that nobody visits is never fresh, and its age has no bound.
+equal distances unless a name says random. A page without visits is never fresh, and its age has no bound.
 
 Sources: Cho and Garcia-Molina, "Effective page refresh policies for web crawlers", ACM TODS 28 (2003); for
 random visits Azar, Horvitz, Lubetzky, Peres and Shahaf, "Tractable near-optimal policies for crawling", PNAS
@@ -17,7 +17,7 @@ import numpy as np
 from newsbot.simulator.model import Array
 
 INNER, OUTER = 60, 110
-"""Halvings of an interval, to what a double can tell apart."""
+"""Bisections of an interval, down to the precision of a double."""
 MAX_COST = 600.0
 """Its exponential is still a number; at this price a page is visited once in 600 changes."""
 
@@ -33,7 +33,8 @@ def uniform(rates: Rates, budget: float) -> Array:
 
 
 def proportional(rates: Rates, budget: float) -> Array:
-    """Return visits in proportion to changes: what seems right, and is worse than uniform for freshness."""
+    """Return visits in proportion to changes: it seems right, but gives less freshness than uniform
+    visits."""
     known = _checked(rates, budget)
     return np.asarray(budget * known / known.sum())
 
@@ -153,6 +154,6 @@ def _spend(visits: Callable[[float], Array], budget: float, high: float) -> Arra
         low, high = (middle, high) if visits(middle).sum() > budget else (low, middle)
     # A page that changes very often gets all or nothing within the last digit of a price: what is left over
     # goes to the pages that would take it at the next lower one.
-    dear, cheap = visits(high), visits(low)
-    found = dear + (cheap - dear) * ((budget - dear.sum()) / (cheap.sum() - dear.sum())) if low else dear
+    fewer, more = visits(high), visits(low)
+    found = fewer + (more - fewer) * ((budget - fewer.sum()) / (more.sum() - fewer.sum())) if low else fewer
     return np.asarray(found * (budget / found.sum()))

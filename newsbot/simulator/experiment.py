@@ -1,30 +1,32 @@
-"""The whole plan: its runs over several seeds, its tables, its report."""
+"""The whole experiment: the plan for several seeds, its tables, correlations and ranking."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
-from newsbot.simulator.comparison import Check, compare, comparison_table
-from newsbot.simulator.files import write_csv, write_parquet, write_text
-from newsbot.simulator.plan import Outcome, Tell, run_plan, scaled_steps, situations
-from newsbot.simulator.report import make_report
-from newsbot.simulator.tables import (
-    Table,
-    as_rows,
-    as_table,
-    correlations,
-    correlations_table,
-    event_counts,
-    named_runs,
-    ranking,
-    runs_table,
-    series_table,
-    traffic_table,
-)
+import numpy as np
 
+from newsbot.simulator.files import Table, as_rows, as_table, write_tables
+from newsbot.simulator.plan import (
+    FACTORS,
+    ROBOTS,
+    SENSORS,
+    VARIANTS,
+    Outcome,
+    Progress,
+    run_plan,
+    scaled_steps,
+    situations,
+)
+from newsbot.simulator.published_figures import Check, compare, comparison_table
+from newsbot.simulator.report import write_runs_report
+from newsbot.simulator.runs import Run
+
+MAX_ROBOTS = max(variant.robots for variant in VARIANTS)
 IN_JSON = (
     "situation", "variant", "needfresh", "freshness", "mean_freshness", "sumsize", "cycles",
     "min_wait", "max_wait", "mean_wait", "max_processing", "useful",
@@ -33,7 +35,7 @@ IN_JSON = (
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """What the plan gave."""
+    """The results of the plan."""
 
     runs: Table
     correlations: dict[str, Any]
@@ -41,7 +43,7 @@ class Experiment:
     events: dict[str, Any]
     checks: list[Check]
     first: Outcome
-    """The first seed, whose series are kept."""
+    """The first seed; only its series are kept."""
 
 
 def run_experiment(
@@ -51,25 +53,25 @@ def run_experiment(
     seeds: int = 1,
     frequencies: str = "published",
     workers: int = 1,
-    tell: Callable[[int], Tell] | None = None,
+    progress: Callable[[int], Progress] | None = None,
 ) -> Experiment:
     """Run the plan for ``seeds`` seeds from ``seed`` on.
 
-    ``tell`` makes of the number of a seed (from 0) what is told of its progress. Raises
-    :class:`newsbot.errors.UserError` before it begins if memory cannot hold it.
+    ``progress`` returns for the number of a seed (from 0) the function that receives its progress. Raises
+    :class:`newsbot.errors.UserError` before it begins if there is not enough memory.
     """
-    plan = situations(scale)
-    outcomes = []
-    for number in range(seeds):
-        outcome = run_plan(
+    plan, steps = situations(scale), scaled_steps(scale)
+    outcomes = [
+        run_plan(
             plan,
             seed=seed + number,
             frequencies=frequencies,
-            steps=scaled_steps(scale),
+            steps=steps,
             workers=workers,
-            tell=tell(number) if tell else None,
+            progress=progress(number) if progress else None,
         )
-        outcomes.append(outcome)
+        for number in range(seeds)
+    ]
     runs = runs_table(outcomes)
     correlated, ranked, events = correlations(runs), ranking(runs), event_counts(outcomes)
     checks = compare(outcomes[0], runs, correlated, ranked, events=events, scale=scale)
@@ -78,14 +80,20 @@ def run_experiment(
 
 def write_experiment(folder: Path, found: Experiment, about: list[str], *, judged: bool) -> None:
     """Write each table as CSV and Parquet, and the report."""
-    named = named_runs(found.first)
+    named = [(*key, found.first.runs[key]) for key in sorted(found.first.runs)]
     most = [row for row in as_rows(found.runs) if row["max_processing"] is not None]
     kept = ("situation", "time", "pages", "change", "query", "max_processing")
     tables = {
         "runs": found.runs,
         "series": series_table(named),
         "traffic": traffic_table(named),
-        "correlations": correlations_table(found.correlations),
+        "correlations": as_table(
+            [
+                {"figure": figure, "variant": int(variant), **dict(zip(FACTORS, values, strict=True))}
+                for figure in ("Sumsize", "Needfresh")
+                for variant, values in found.correlations[figure].items()
+            ]
+        ),
         "ranking": as_table(
             [
                 {"situation": row["situation"], **{f"place{n}": v for n, v in enumerate(row["order"], 1)}}
@@ -93,20 +101,11 @@ def write_experiment(folder: Path, found: Experiment, about: list[str], *, judge
             ]
         ),
         "max_processing": as_table([{name: row[name] for name in kept} for row in most]),
-        "event_counts": as_table(
-            [{"log": log, **row} for log in ("changes", "queries") for row in found.events[log]]
-        ),
+        "event_counts": as_table([{"log": log, **row} for log, rows in found.events.items() for row in rows]),
         "comparison": comparison_table(found.checks, judged=judged),
     }
     write_tables(folder, tables)
-    write_text(folder / "report.html", make_report("The experiment of 2005, simulated again", about, tables))
-
-
-def write_tables(folder: Path, tables: dict[str, Table]) -> None:
-    """Write each table as CSV and Parquet."""
-    for name, table in tables.items():
-        write_parquet(folder / f"{name}.parquet", table)
-        write_csv(folder / f"{name}.csv", table)
+    write_runs_report(folder, "The experiment of 2005, simulated again", about, tables)
 
 
 def as_document(found: Experiment) -> dict[str, Any]:
@@ -117,3 +116,146 @@ def as_document(found: Experiment) -> dict[str, Any]:
         "ranking": found.ranking,
         "event_counts": found.events,
     }
+
+
+def merge_runs(named: Sequence[tuple[str, Run]]) -> dict[str, Table]:
+    """Return the tables of several runs; runs with equal pages and time are one situation."""
+    sizes = list(dict.fromkeys((run.pages, run.time) for _name, run in named))
+    rows, keyed = [], []
+    for variant, (name, run) in enumerate(named, 1):
+        situation = sizes.index((run.pages, run.time)) + 1
+        keyed.append((situation, variant, run))
+        about = {"situation": situation, "variant": variant, "strategy": name}
+        rows.append({**about, "pages": run.pages, "time": run.time, **summary([run])})
+    return {"runs": as_table(rows), "series": series_table(keyed), "traffic": traffic_table(keyed)}
+
+
+def runs_table(outcomes: Sequence[Outcome]) -> Table:
+    """Return one row for each situation and variant: means over the seeds of the figures at the end."""
+    return as_table(
+        [
+            {
+                "situation": one.index,
+                "variant": variant.number,
+                "strategy": variant.name,
+                "pages": one.pages,
+                "time": one.time,
+                "change": one.change,
+                "query": one.query,
+                **summary([outcome.runs[one.index, variant.number] for outcome in outcomes]),
+            }
+            for one in outcomes[0].situations
+            for variant in VARIANTS
+        ]
+    )
+
+
+def summary(runs: Sequence[Run]) -> dict[str, Any]:
+    """Return the figures of a run, or their means over the runs of several seeds."""
+
+    def mean(name: str) -> Any:
+        return _mean(getattr(run, name) for run in runs)
+
+    first = ("needfresh", "freshness", "mean_freshness", "sumsize")
+    last = ("min_wait", "max_wait", "mean_wait", "max_processing", "waits", "downloads", "useful")
+    cycles = [_mean(of_seeds) for of_seeds in zip(*(run.cycles for run in runs), strict=True)]
+    return {**{name: mean(name) for name in first}, "cycles": cycles, **{name: mean(name) for name in last}}
+
+
+def series_table(named: Iterable[tuple[int, int, Run]]) -> Table:
+    """Return stale pages, freshness and running downloads over time; runs with situation and variant."""
+    return _joined(
+        {
+            **_labels(situation, variant, len(run.stale)),
+            "time": run.fresh_times(),
+            "needfresh": run.stale,
+            "freshness": 100.0 * (run.pages - run.stale) / run.pages,
+            "processing": np.zeros_like(run.stale) if run.processing is None else run.processing,
+        }
+        for situation, variant, run in named
+    )
+
+
+def traffic_table(named: Iterable[tuple[int, int, Run]]) -> Table:
+    """Return bytes over time, of all and of each robot; 0 for robots that a variant does not have."""
+    return _joined(
+        {
+            **_labels(situation, variant, run.traffic.shape[1]),
+            "time": run.traffic_times(),
+            "sumsize": run.traffic.sum(axis=0),
+            **{
+                f"robot{robot + 1}": run.traffic[robot]
+                if robot < len(run.cycles)
+                else np.zeros_like(run.traffic[0])
+                for robot in range(MAX_ROBOTS)
+            },
+        }
+        for situation, variant, run in named
+    )
+
+
+def correlations(runs: Table) -> dict[str, Any]:
+    """Return Pearson's correlation of traffic and stale pages with each factor of the plan, by variant.
+
+    Robots do not look at queries: their entry is 0, as it was published.
+    """
+    variants = np.array(runs["variant"])
+
+    def correlate(variant: int, column: str, factor: str) -> float:
+        x, y = (np.array(runs[name], float)[variants == variant] for name in (factor, column))
+        if (factor == "query" and variant != SENSORS) or not (x.std() and y.std()):
+            return 0.0
+        return float(np.corrcoef(x, y)[0, 1])
+
+    return {
+        "order": list(FACTORS),
+        **{
+            column.capitalize(): {
+                str(one.number): [correlate(one.number, column, factor) for factor in FACTORS]
+                for one in VARIANTS
+            }
+            for column in ("sumsize", "needfresh")
+        },
+    }
+
+
+def ranking(runs: Table) -> list[dict[str, Any]]:
+    """Return, for each situation, the robot variants by share of useful downloads, then freshness."""
+    found: dict[int, list[tuple[float, float, int]]] = {}
+    for row in as_rows(runs):
+        if row["variant"] <= len(ROBOTS):
+            place = (-row["useful"], -row["freshness"], row["variant"])
+            found.setdefault(row["situation"], []).append(place)
+    return [
+        {"situation": situation, "order": [variant for *_, variant in sorted(places)]}
+        for situation, places in found.items()
+    ]
+
+
+def event_counts(outcomes: Sequence[Outcome]) -> dict[str, list[dict[str, Any]]]:
+    """Return the rows of each change and query log, including those that never happen; means over the
+    seeds."""
+    return {
+        log: [
+            {**same[0], "events": _mean(one["events"] for one in same)}
+            for same in zip(*(outcome.events[log] for outcome in outcomes), strict=True)
+        ]
+        for log in ("changes", "queries")
+    }
+
+
+def _mean(values: Iterable[float | None]) -> Any:
+    """Return the mean of the known values; a single value stays as it is."""
+    known = [value for value in values if value is not None]
+    if not known:
+        return None
+    return known[0] if len(known) == 1 else fmean(known)
+
+
+def _labels(situation: int, variant: int, size: int) -> Table:
+    return {"situation": np.full(size, situation, np.int32), "variant": np.full(size, variant, np.int32)}
+
+
+def _joined(parts: Iterable[Table]) -> Table:
+    columns = list(parts)
+    return {name: np.concatenate([part[name] for part in columns]) for name in columns[0]}

@@ -1,4 +1,11 @@
-"""Tables as CSV and Parquet files, and logs from Parquet files that may come from anywhere."""
+"""Files of the simulator: tables as CSV and Parquet; pages, logs, routes and single runs as Parquet.
+
+Recorded logs can replace generated ones. Pages are numbered from 1. A file of pages has ``page`` and
+``size``, in order. A change log has ``page``, ``time``, ``type``, ``size``, a query log ``page``,
+``time``, both sorted by page and then by time. Routes have ``robot`` and ``page``, sorted by robot (from
+1), the pages of each in the order of visits. All functions raise :class:`newsbot.errors.UserError` that
+names the file and, if it can, the row.
+"""
 
 from __future__ import annotations
 
@@ -11,55 +18,54 @@ import numpy as np
 
 from newsbot.errors import UserError
 from newsbot.operations.exporting import atomic_target
-from newsbot.simulator.memory import require
-from newsbot.simulator.tables import Table
+from newsbot.simulator.model import AVAILABLE, FORBIDDEN, LAST_MOMENT, Array, ChangeLog, QueryLog, Routes
+from newsbot.simulator.page_state import MAX_BYTES, Steps
+from newsbot.simulator.requirements import optional, require_memory
+from newsbot.simulator.runs import Run
 
-try:
-    import pyarrow as pa
-    import pyarrow.csv as pc
-    import pyarrow.parquet as pq
-except ModuleNotFoundError as error:
-    if (error.name or "").partition(".")[0] != "pyarrow":
-        raise
-    raise UserError(
-        "the simulator needs numba and pyarrow: pip install -r requirements-simulator.txt"
-    ) from error
+pa, pc, pq = optional("pyarrow"), optional("pyarrow.csv"), optional("pyarrow.parquet")
 
-Columns = dict[str, Any]
+Table = dict[str, Any]
+"""Column names with columns of equal length."""
+MAX_PAGES = 10**8
+_SIZE = (0, MAX_BYTES - 1)
+_TIME = (0, LAST_MOMENT)
+_NUMBERS = (
+    "pages", "time", "waits", "wait_sum", "min_wait", "max_wait", "downloads", "found", "max_processing",
+)  # fmt: skip
+_RUN = ("strategy", *_NUMBERS, "fresh_step", "traffic_step", "stale", "processing", "cycles", "traffic")
 
 
-def make_folder(folder: Path) -> None:
-    """Make a folder for results. Raises :class:`UserError` for what the file system refuses."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(f"{folder}: cannot be made ({error.strerror}); give --out another folder") from error
+def as_table(rows: Sequence[dict[str, Any]]) -> Table:
+    """Return rows with the same keys as columns."""
+    return {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
+
+
+def as_rows(table: Table) -> list[dict[str, Any]]:
+    """Return columns as rows."""
+    return [dict(zip(table, values, strict=True)) for values in zip(*table.values(), strict=True)]
 
 
 def write_parquet(path: Path, table: Table) -> None:
-    """Write a table as Parquet (zstd); the file is there whole or not at all."""
+    """Write a table as Parquet (zstd); an incomplete file never appears."""
     with atomic_target(path) as stream:
         pq.write_table(pa.table(table), stream, compression="zstd")
 
 
-def write_csv(path: Path, table: Table) -> None:
-    """Write a table as CSV; a list is JSON in its cell."""
-    flat = {name: _flat(column) for name, column in table.items()}
-    with atomic_target(path) as stream:
-        pc.write_csv(pa.table(flat), stream)
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write text in UTF-8; the file is there whole or not at all."""
-    with atomic_target(path) as stream:
-        stream.write(text.encode())
+def write_tables(folder: Path, tables: dict[str, Table]) -> None:
+    """Write each table as CSV and Parquet. A list becomes JSON in its cell of the CSV."""
+    for name, table in tables.items():
+        write_parquet(folder / f"{name}.parquet", table)
+        flat = {
+            column: [json.dumps(value) for value in values] if isinstance(values[0], list) else values
+            for column, values in table.items()
+        }
+        with atomic_target(folder / f"{name}.csv") as stream:
+            pc.write_csv(pa.table(flat), stream)
 
 
 def read_table(path: Path, kind: str, columns: Sequence[str], *, whole: bool = False) -> Any:
-    """Return these columns of a Parquet file as a pyarrow table, or all if ``whole``.
-
-    Raises :class:`UserError` if it is no such file, or too large to hold.
-    """
+    """Return these columns of a Parquet file as a pyarrow table, or all columns if ``whole``."""
     try:
         with pq.ParquetFile(path) as file:
             missing = [name for name in columns if name not in file.schema_arrow.names]
@@ -67,19 +73,118 @@ def read_table(path: Path, kind: str, columns: Sequence[str], *, whole: bool = F
                 raise UserError(
                     f"{path}: lacks the column {missing[0]!r}; {kind} has the columns {', '.join(columns)}"
                 )
-            require(24.0 * len(columns) * file.metadata.num_rows, f"{path} ({file.metadata.num_rows:,} rows)")
+            rows = file.metadata.num_rows
+            require_memory(24.0 * len(columns) * rows, f"{path} ({rows:,} rows)")
             return file.read(None if whole else list(columns))
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror or error})") from error
     except pa.ArrowException as error:
-        raise UserError(f"{path}: is no Parquet file with {kind} ({str(error).splitlines()[0]})") from error
+        reason = str(error).splitlines()[0]
+        raise UserError(f"{path}: is not a Parquet file with {kind} ({reason})") from error
 
 
-def read_columns(path: Path, kind: str, limits: dict[str, tuple[int, int]]) -> Columns:
-    """Return columns of whole numbers, each within its limits (both included).
+def write_pages(path: Path, sizes: Array) -> None:
+    """Write pages."""
+    write_parquet(path, {"page": np.arange(1, len(sizes) + 1, dtype=np.int32), "size": sizes})
 
-    Raises :class:`UserError` that names the file, the row (from 1) and the column.
-    """
+
+def read_pages(path: Path) -> Array:
+    """Return the sizes of pages."""
+    columns = _read_numbers(path, "a file of pages", {"page": (1, MAX_PAGES), "size": _SIZE})
+    pages = columns["page"]
+    _check_rows(
+        path, pages != np.arange(1, len(pages) + 1), "pages must be numbered 1, 2, 3, … in this order", 1
+    )
+    if not len(pages):
+        raise UserError(f"{path}: holds no pages")
+    return columns["size"].astype(np.int32)
+
+
+def write_changes(path: Path, log: ChangeLog) -> None:
+    """Write a change log."""
+    columns = {"page": _pages(log.starts), "time": log.times, "type": log.types, "size": log.sizes}
+    write_parquet(path, columns)
+
+
+def read_changes(path: Path, pages: int) -> ChangeLog:
+    """Return the change log of so many pages."""
+    limits = {"page": (1, pages), "time": _TIME, "type": (FORBIDDEN, AVAILABLE), "size": _SIZE}
+    columns = _read_numbers(path, "a change log", limits)
+    types, sizes = columns["type"].astype(np.int8), columns["size"].astype(np.int32)
+    return ChangeLog(_starts(path, columns, pages), columns["time"].astype(np.int32), types, sizes)
+
+
+def write_queries(path: Path, log: QueryLog) -> None:
+    """Write a query log."""
+    write_parquet(path, {"page": _pages(log.starts), "time": log.times})
+
+
+def read_queries(path: Path, pages: int) -> QueryLog:
+    """Return the query log of so many pages."""
+    columns = _read_numbers(path, "a query log", {"page": (1, pages), "time": _TIME})
+    return QueryLog(_starts(path, columns, pages), columns["time"].astype(np.int32))
+
+
+def write_routes(path: Path, routes: Routes) -> None:
+    """Write routes."""
+    write_parquet(path, {"robot": _pages(routes.starts), "page": routes.pages + 1})
+
+
+def read_routes(path: Path, pages: int) -> Routes:
+    """Return routes over so many pages."""
+    columns = _read_numbers(path, "routes", {"robot": (1, pages), "page": (1, pages)})
+    robots, visited = columns["robot"], columns["page"].astype(np.int32) - 1
+    if not len(robots):
+        raise UserError(f"{path}: holds no routes")
+    _check_rows(path, np.diff(robots) < 0, "not sorted by robot; sort the routes first", 2)
+    counts = np.bincount(visited, minlength=pages)
+    if counts.max() > 1:
+        raise UserError(
+            f"{path}: page {int(counts.argmax()) + 1} occurs twice; one robot visits it, once a round"
+        )
+    return Routes(np.searchsorted(robots, np.arange(1, int(robots[-1]) + 2)).astype(np.int64), visited)
+
+
+def write_run(path: Path, strategy: str, run: Run) -> None:
+    """Write one run as a table of one row."""
+    row = {
+        "strategy": strategy,
+        **{name: getattr(run, name) for name in _NUMBERS},
+        "fresh_step": run.steps.fresh,
+        "traffic_step": run.steps.traffic,
+        "stale": run.stale.tolist(),
+        "processing": None if run.processing is None else run.processing.tolist(),
+        "cycles": list(run.cycles),
+        "traffic": run.traffic.tolist(),
+    }
+    write_parquet(path, as_table([row]))
+
+
+def read_run(path: Path) -> tuple[str, Run]:
+    """Return strategy and run."""
+    rows = read_table(path, "a run", _RUN).to_pylist()
+    if len(rows) != 1:
+        raise UserError(f"{path}: holds {len(rows)} rows; a run has one")
+    row = rows[0]
+    try:
+        run = Run(
+            steps=Steps(row["fresh_step"], row["traffic_step"]),
+            stale=np.array(row["stale"], np.int64),
+            traffic=np.array(row["traffic"], np.int64),
+            processing=None if row["processing"] is None else np.array(row["processing"], np.int64),
+            cycles=tuple(row["cycles"]),
+            **{name: row[name] for name in _NUMBERS},
+        )
+        sizes = len(run.fresh_times()), len(run.traffic_times())
+        if (len(run.stale), run.traffic.shape[1]) != sizes:
+            raise ValueError("series of wrong length")
+    except (ValueError, TypeError, IndexError, ZeroDivisionError) as error:
+        raise UserError(f"{path}: is not a run that scrapy simulate wrote ({error})") from error
+    return str(row["strategy"]), run
+
+
+def _read_numbers(path: Path, kind: str, limits: dict[str, tuple[int, int]]) -> dict[str, Array]:
+    """Return columns of whole numbers, each within its limits (both included)."""
     table = read_table(path, kind, list(limits))
     found = {}
     for name, (low, high) in limits.items():
@@ -89,14 +194,25 @@ def read_columns(path: Path, kind: str, limits: dict[str, tuple[int, int]]) -> C
         values = column.to_numpy()
         wrong = np.flatnonzero((values < low) | (values > high))
         if wrong.size:
-            row = int(wrong[0])
-            what = f"{name} {values[row]} is negative" if values[row] < 0 else f"{name} is {values[row]}"
-            raise UserError(f"{path}: row {row + 1}: {what}; allowed are {low} to {high}")
+            value = values[wrong[0]]
+            what = f"{name} {value} is negative" if value < 0 else f"{name} is {value}"
+            raise UserError(f"{path}: row {wrong[0] + 1}: {what}; allowed are {low} to {high}")
         found[name] = values
     return found
 
 
-def _flat(column: Any) -> Any:
-    if len(column) and isinstance(column[0], list):
-        return [json.dumps(value) for value in column]
-    return column
+def _check_rows(path: Path, wrong: Array, what: str, first: int) -> None:
+    """Raise if any is ``wrong``; ``first`` is the row that the first of them stands for."""
+    if wrong.any():
+        raise UserError(f"{path}: row {int(wrong.argmax()) + first}: {what}")
+
+
+def _pages(starts: Array) -> Array:
+    return np.repeat(np.arange(1, len(starts), dtype=np.int32), np.diff(starts))
+
+
+def _starts(path: Path, columns: dict[str, Array], pages: int) -> Array:
+    page, time = columns["page"].astype(np.int64), columns["time"].astype(np.int64)
+    unsorted = np.diff((page << 32) + time) < 0
+    _check_rows(path, unsorted, "not sorted by page and then by time; sort the log first", 2)
+    return np.searchsorted(page, np.arange(1, pages + 2)).astype(np.int64)

@@ -1,17 +1,22 @@
-"""What the experiment of 2005 is made of: pages, their changes, queries of them.
+"""The pages of the experiment of 2005: their sizes, changes, queries and routes, and how they are generated.
 
-Times are whole units of 100 ms, sizes are bytes. A log keeps its rows sorted by page and then by time;
-the rows of page p are ``starts[p]`` to ``starts[p + 1]``. Rows at time 0 and rows beyond the end of a
-run are kept, but never happen.
+Times are whole units of 100 ms, sizes are bytes. A log keeps its rows sorted by page and then by time; the
+rows of page p are ``starts[p]`` to ``starts[p + 1]``. The gaps between two rows of a page are exponential;
+times are their running sum, cut to whole units. The first row beyond the end of a run is kept too, so a
+log has about (intensity + 1) rows per page. Rows at time 0 and beyond the end are stored but never happen.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import sqrt
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from newsbot.simulator.draws import between, draw, exponential, stream, unit
+from newsbot.simulator.requirements import compiled
 
 Array = npt.NDArray[Any]
 
@@ -21,12 +26,12 @@ MIN_LOAD, MAX_LOAD = 1, 40
 """Units that a download takes."""
 MIN_NOTICE, MAX_NOTICE = 1, 3
 """Units that a HEAD request or a sensor's notice takes."""
-FRESH_STEP = 5_000
-"""Units between two rows of stale pages and of downloads that run."""
-TRAFFIC_STEP = 10_000
-"""Units between two rows of traffic."""
+FRESH_STEP, TRAFFIC_STEP = 5_000, 10_000
+"""Units between two rows of the series of stale pages and downloads, and of the series of traffic."""
 MAX_TIME = 10**9
-"""Longest run in units, some three years: times are kept in 32 bits."""
+"""The longest run in units, about three years: times are stored in 32 bits."""
+LAST_MOMENT = 2**31 - 1
+"""The last time that a row can have."""
 
 FORBIDDEN, GONE, BROKEN, SHRINKS, GROWS, AVAILABLE = 1, 2, 3, 4, 5, 6
 """Types of change: 403, 404 and 500 make a page unavailable, 4 to 6 available; 4 and 5 change its size."""
@@ -35,30 +40,16 @@ FREQUENCIES = {
     "published": (0.083, 0.125, 0.125, 0.167, 0.25, 0.25),
     "printed": (0.083, 0.125, 0.125, 0.25, 0.25, 0.167),
 }
-"""How often each type occurs. Only the first reproduces the published figures; the other is what the
-text prints (types 4 and 6 exchanged)."""
+"""How often each type occurs. Only ``published`` gives the published figures; ``printed`` is what the text
+says (types 4 and 6 exchanged)."""
 
 
 @dataclass(frozen=True, slots=True)
-class Situation:
-    """One field of the plan: ``pages``, ``time`` in units, changes and queries a page in that time."""
-
-    index: int
-    pages: int
-    time: int
-    change: int
-    query: int
-
-
-@dataclass(frozen=True, slots=True)
-class ChangeLog:
-    """What happened to the pages."""
+class Log:
+    """The moments of events of pages."""
 
     starts: Array
     times: Array
-    types: Array
-    sizes: Array
-    """Size of the page from this change on, also while it is unavailable."""
 
     @property
     def pages(self) -> int:
@@ -67,31 +58,25 @@ class ChangeLog:
 
     @property
     def rows(self) -> int:
-        """Number of rows, those that never happen too."""
+        """Number of rows, including those that never happen."""
         return len(self.times)
 
 
-@dataclass(frozen=True, slots=True)
-class QueryLog:
+class QueryLog(Log):
     """When each page was asked for."""
 
-    starts: Array
-    times: Array
 
-    @property
-    def pages(self) -> int:
-        """Number of pages."""
-        return len(self.starts) - 1
+@dataclass(frozen=True, slots=True)
+class ChangeLog(Log):
+    """What happened to the pages. A size is that of the page from this change on, even while unavailable."""
 
-    @property
-    def rows(self) -> int:
-        """Number of rows, those that never happen too."""
-        return len(self.times)
+    types: Array
+    sizes: Array
 
 
 @dataclass(frozen=True, slots=True)
 class Routes:
-    """In which order robots visit pages: robot r takes ``pages[starts[r]:starts[r + 1]]`` again and again."""
+    """The order in which robots visit pages: robot r repeats ``pages[starts[r]:starts[r + 1]]``."""
 
     starts: Array
     pages: Array
@@ -103,6 +88,81 @@ class Routes:
 
 
 def make_routes(pages: int, robots: int) -> Routes:
-    """Return pages in order, split into contiguous parts of about equal size."""
+    """Return all pages in order, split into contiguous parts of about equal size."""
     starts = np.array([pages * robot // robots for robot in range(robots + 1)], dtype=np.int64)
     return Routes(starts, np.arange(pages, dtype=np.int32))
+
+
+@compiled
+def make_pages(pages: int, key: np.uint64) -> Array:
+    """Return the size of each page at the start of a run."""
+    sizes = np.empty(pages, np.int32)
+    for page in range(pages):
+        sizes[page] = between(key, page, MIN_SIZE, MAX_SIZE)
+    return sizes
+
+
+def make_queries(pages: int, time: int, intensity: float, key: np.uint64) -> QueryLog:
+    """Return a log in which each page is asked for ``intensity`` times until ``time``, on average."""
+    return QueryLog(*_make_times(pages, time, time / intensity, estimate_rows(pages, intensity), key))
+
+
+def make_changes(
+    sizes: Array, time: int, intensity: float, frequencies: tuple[float, ...], key: np.uint64
+) -> ChangeLog:
+    """Return a log in which each page changes ``intensity`` times until ``time``, on average.
+
+    ``frequencies`` says how often each type of change occurs. A page shrinks to a uniform size from the
+    smallest to its own, and grows to a uniform size from its own to the largest.
+    """
+    rows = estimate_rows(len(sizes), intensity)
+    starts, times = _make_times(len(sizes), time, time / intensity, rows, stream(key, "times"))
+    bounds = np.cumsum(frequencies)[:-1]
+    types, row_sizes = _make_types(starts, sizes, bounds, stream(key, "types"), stream(key, "sizes"))
+    return ChangeLog(starts, times, types, row_sizes)
+
+
+def estimate_rows(pages: int, intensity: float) -> int:
+    """Return how many rows a log will have, with room for chance."""
+    return int(pages * (intensity + 1) + 6 * sqrt(pages * intensity) + 64)
+
+
+@compiled
+def _make_times(pages: int, end: int, mean: float, estimate: int, key: np.uint64) -> tuple[Array, Array]:
+    starts = np.zeros(pages + 1, np.int64)
+    times = np.empty(estimate, np.int32)
+    row = 0
+    for page in range(pages):
+        page_key = draw(key, page)
+        moment, number = 0.0, 0
+        while moment < end + 1:
+            moment += exponential(page_key, number, mean)
+            number += 1
+            if row == len(times):
+                times = np.append(times, np.empty(len(times) // 2 + 64, np.int32))
+            times[row] = min(int(moment), LAST_MOMENT)
+            row += 1
+        starts[page + 1] = row
+    return starts, times[:row]
+
+
+@compiled
+def _make_types(
+    starts: Array, sizes: Array, bounds: Array, type_key: np.uint64, size_key: np.uint64
+) -> tuple[Array, Array]:
+    rows = starts[-1]
+    types, row_sizes = np.empty(rows, np.int8), np.empty(rows, np.int32)
+    for page in range(len(sizes)):
+        size = int(sizes[page])
+        for row in range(starts[page], starts[page + 1]):
+            chance = unit(type_key, row)
+            kind = 1
+            for bound in bounds:
+                kind += chance > bound
+            if kind == SHRINKS:
+                size = between(size_key, row, MIN_SIZE, size)
+            elif kind == GROWS:
+                size = between(size_key, row, size, MAX_SIZE)
+            types[row] = kind
+            row_sizes[row] = size
+    return types, row_sizes

@@ -1,30 +1,52 @@
-"""The report of an experiment or of joined runs: one HTML file with all plots and tables in it."""
+"""The reports: one HTML file each with all charts and tables in it, of the experiment, of merged runs, of
+policies."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+import io
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
+from importlib.util import find_spec
 from itertools import groupby
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from newsbot.simulator.svg import MAX_POINTS, Line, Plot, draw, number_text
-from newsbot.simulator.tables import Table, as_rows
+from newsbot.errors import UserError
+from newsbot.operations.exporting import atomic_target
+from newsbot.simulator.files import Table, as_rows
+from newsbot.simulator.published_figures import MB, summarize_checks
+from newsbot.simulator.requirements import optional
+from newsbot.simulator.strategy_comparison import Compared, Estimate
+from newsbot.simulator.visit_figures import MINUTE, UNITS
 
-MB = 2**20
-SECONDS = 10
-"""Units of 100 ms in a second."""
+UNITS_AN_HOUR = 36_000
+"""Units of 100 ms in an hour."""
 MAX_SITUATIONS = 4
-"""Situations that get plots over time of their own."""
+"""Situations that get charts over time of their own."""
 SHOWN = (10, 52)
-"""Those of the experiment: the ones that the published text quotes."""
-
+"""These situations of the experiment do: the published text quotes them."""
+MAX_POINTS = 400
+"""Points of a line; more are not visible."""
+OVER_TIME = (
+    ("Freshness", "% of pages", "series", "freshness", 1, False),
+    ("Stale pages", "pages", "series", "needfresh", 1, False),
+    ("Traffic", "MB (log)", "traffic", "sumsize", MB, True),
+    ("Downloads of sensors at one time (maxima)", "downloads", "series", "processing", 1, False),
+)
+"""Title, unit, table, column, divisor, logarithmic scale."""
+OVER_SITUATIONS = (
+    ("Freshness at the end", "% of pages", "freshness", 1, False),
+    ("Traffic", "MB (log)", "sumsize", MB, True),
+    ("Share of downloads that brought something new", "share", "useful", 1, False),
+    ("Mean time from a change until it was seen", "hours (log)", "mean_wait", UNITS_AN_HOUR, True),
+)
 STYLE = """
 body { font: 15px/1.5 sans-serif; color: #1d2429; max-width: 980px; margin: 2em auto; padding: 0 1em; }
 h1 { font-size: 1.6em; } h2 { margin-top: 2em; border-bottom: 1px solid #dde2e6; }
-table { border-collapse: collapse; font-size: 13px; margin: 1em 0; }
+table { border-collapse: collapse; font-size: 13px; margin: 1em 0; display: block; overflow-x: auto; }
 th, td { padding: 2px 10px; border-bottom: 1px solid #e6eaee; text-align: right; white-space: nowrap; }
 th:first-child, td:first-child { text-align: left; }
 td.no { color: #b00020; font-weight: bold; } td.yes { color: #2c7a3f; }
@@ -33,147 +55,158 @@ details { margin: 0.6em 0; } summary { cursor: pointer; font-weight: bold; }
 """
 
 
-def make_report(title: str, lines: Sequence[str], tables: dict[str, Table]) -> str:
-    """Return the HTML. ``lines`` say what was run; tables: ``runs``, ``series``, ``traffic``, and
-    ``comparison`` if there is something to compare with."""
+class Line(NamedTuple):
+    """One line of a chart, or its dots. ``colour`` is a number: equal ones have the same colour in all
+    charts."""
+
+    name: str
+    colour: int
+    x: Any
+    y: Any
+
+
+class Chart(NamedTuple):
+    """A chart to draw. ``marks`` says where the x axis has ticks."""
+
+    title: str
+    x_title: str
+    y_title: str
+    lines: Sequence[Line]
+    log: bool = False
+    dots: bool = False
+    marks: Sequence[float] = ()
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder for tables and a report.
+
+    Raises :class:`UserError` if the file system refuses, or if matplotlib is missing: better now than
+    after the runs.
+    """
+    if find_spec("matplotlib") is None:
+        raise UserError("the simulator needs matplotlib: pip install -r requirements-simulator.txt")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"{folder}: cannot be made ({error.strerror}); give --out another folder") from error
+
+
+def write_runs_report(folder: Path, title: str, about: Sequence[str], tables: dict[str, Table]) -> None:
+    """Write ``report.html``. ``about`` says what was run.
+
+    The tables are ``runs``, ``series``, ``traffic``, and ``comparison`` if there are published figures.
+    """
+    runs, comparison = tables["runs"], tables.get("comparison")
+    parts: list[str] = []
+    if comparison:
+        columns = ["figures", "number", "within tolerance", "largest deviation", "of"]
+        parts += ["<h2>Against the published figures</h2>", html_table(columns, summarize_checks(comparison))]
+    parts += _over_time(tables)
+    if len(set(runs["situation"])) > 1:
+        parts += ["<h2>All situations</h2>", *map(draw, _over_situations(runs, comparison))]
+    if comparison:
+        parts += _published_figures(comparison)
+    columns = [name for name in runs if name not in ("strategy", "waits")]
+    rows = [[_cell(row[name]) for name in columns] for row in as_rows(runs)]
+    parts += ["<h2>All runs</h2>", _details(f"{len(rows)} runs", html_table(columns, rows))]
+    _write_page(folder, title, about, parts)
+
+
+def write_policies_report(folder: Path, about: Sequence[str], found: Sequence[Compared]) -> None:
+    """Write ``report.html`` of a comparison of policies. ``about`` says what was run."""
     parts = [
+        _policies_table([(one.choice.label, one.figures) for one in found]),
+        *map(draw, _policy_charts(found)),
+    ]
+    for kind in found[0].kinds:
+        parts.append(f"<h2>{escape(kind.capitalize())}s alone</h2>")
+        parts.append(_policies_table([(one.choice.label, one.kinds[kind]) for one in found]))
+    about_each = [(one.choice.label, f"{one.choice.strategy.about}; asks: {one.choice.way}") for one in found]
+    parts += ["<h2>Policies</h2>", html_table(("policy", "what it does"), about_each)]
+    _write_page(folder, "Policies compared", about, parts)
+
+
+def draw(chart: Chart) -> str:
+    """Return the chart as an ``<svg>`` element; the same chart gives the same bytes."""
+    matplotlib, figures = optional("matplotlib"), optional("matplotlib.figure")
+    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "newsbot", "font.size": 9}):
+        figure = figures.Figure(figsize=(9, 3.4), layout="constrained")
+        axes = figure.add_subplot()
+        for line in chart.lines:
+            colour = matplotlib.colormaps["tab20"]((2 * line.colour % 20) + line.colour // 10)
+            every = 1 if chart.dots else max(1, -(-len(line.x) // MAX_POINTS))
+            style: dict[str, Any] = (
+                {"marker": "o", "markersize": 4, "linestyle": "", "alpha": 0.75} if chart.dots else {}
+            )
+            x, y = np.asarray(line.x)[::every], np.asarray(line.y, float)[::every]
+            axes.plot(x, y, label=line.name, color=colour, linewidth=1.4, **style)
+        if chart.log:
+            axes.set_yscale("log", nonpositive="mask")
+        if chart.marks:
+            axes.set_xticks(chart.marks)
+        axes.yaxis.set_major_formatter(lambda value, _place: number_text(value))
+        axes.set_title(chart.title, loc="left", fontweight="bold")
+        axes.set(xlabel=chart.x_title, ylabel=chart.y_title)
+        axes.grid(visible=True, color="#dde2e6", linewidth=0.6)
+        axes.spines[["top", "right"]].set_visible(False)
+        figure.legend(loc="outside right upper", frameon=False)
+        stream = io.StringIO()
+        metadata = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+        figure.savefig(stream, format="svg", metadata=metadata)
+    text = stream.getvalue()
+    return text[text.index("<svg") :]
+
+
+def number_text(value: float) -> str:
+    """Return a number for people: with separators between thousands, without trailing zeros."""
+    if abs(value) >= 1000:
+        return f"{value:,.0f}"
+    return f"{value + 0.0:.6g}"  # no minus before zero
+
+
+def estimate_text(one: Estimate) -> str:
+    """Return a mean and half the width of its interval, with the digits that are certain."""
+    if not math.isfinite(one.mean):
+        return "-"
+    if not math.isfinite(one.high):
+        return f"{one.mean:.{_digits(one.mean)}f}"
+    half = one.high - one.mean
+    digits = _digits(one.mean if half == 0 else min(abs(one.mean), half * 10) or half)
+    return f"{one.mean:.{digits}f} ± {half:.{digits}f}"
+
+
+def html_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Return a table; cells with ``yes`` or ``no`` get a class of that name."""
+    head = "".join(f"<th>{escape(name.replace('_', ' '))}</th>" for name in columns)
+    body = "\n".join("<tr>" + "".join(_html_cell(str(value)) for value in row) + "</tr>" for row in rows)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>\n{body}\n</tbody></table>"
+
+
+def _write_page(folder: Path, title: str, about: Sequence[str], parts: Sequence[str]) -> None:
+    page = [
         '<!doctype html><html lang="en"><head><meta charset="utf-8">',
         f"<title>{escape(title)}</title><style>{STYLE}</style></head><body>",
         f"<h1>{escape(title)}</h1>",
-        *(f"<p>{escape(line)}</p>" for line in lines),
+        *(f"<p>{escape(line)}</p>" for line in about),
+        *parts,
+        "</body></html>\n",
     ]
-    if "comparison" in tables:
-        parts += _verdict(tables["comparison"])
-    parts += _over_time(tables)
-    parts += _over_situations(tables)
-    if "comparison" in tables:
-        parts += _groups(tables["comparison"])
-    parts += ["<h2>All runs</h2>", _runs(tables["runs"]), "</body></html>"]
-    return "\n".join(parts) + "\n"
+    with atomic_target(folder / "report.html") as stream:
+        stream.write("\n".join(page).encode())
 
 
-def _verdict(comparison: Table) -> Iterator[str]:
-    yield "<h2>Against the published figures</h2>"
-    rows = []
-    for group, found in groupby(as_rows(comparison), key=lambda row: row["group"]):
-        checks = list(found)
-        judged = [row["within"] for row in checks if row["within"] is not None]
-        rows.append(
-            (
-                group,
-                len(checks),
-                _largest(checks),
-                f"{sum(judged)} of {len(judged)}" if judged else "-",
-            )
-        )
-    yield _html_table(("figures", "number", "largest deviation", "within tolerance"), rows)
+def _html_cell(text: str) -> str:
+    kind = f' class="{text}"' if text in ("yes", "no") else ""
+    return f"<td{kind}>{escape(text)}</td>"
 
 
-def _largest(checks: Sequence[dict[str, Any]]) -> str:
-    row = max(checks, key=lambda row: abs(row["deviation"]))
-    return f"{row['deviation']:+.3g} {row['unit']}".strip() + f" ({row['figure']})"
+def _details(summary: str, content: str, shown: str = "") -> str:
+    return f"<details{shown}><summary>{escape(summary)}</summary>{content}</details>"
 
 
-def _over_time(tables: dict[str, Table]) -> Iterator[str]:
-    runs, series, traffic = tables["runs"], tables["series"], tables["traffic"]
-    known = list(dict.fromkeys(runs["situation"]))
-    chosen = [one for one in known if one in SHOWN] or known[:MAX_SITUATIONS]
-    names = {
-        key: name
-        for *key_, name in zip(runs["situation"], runs["variant"], runs["strategy"], strict=True)
-        for key in [tuple(key_)]
-    }
-    for situation in chosen:
-        row = list(runs["situation"]).index(situation)
-        about = f"{runs['pages'][row]:,} pages, {runs['time'][row]:,} units of 100 ms"
-        if "change" in runs:
-            about += f", {runs['change'][row]} changes and {runs['query'][row]} queries a page"
-        yield f"<h2>Situation {situation}: {about}</h2>"
-        for title, unit, table, column, divide, log in (
-            ("Freshness", "% of pages", series, "freshness", 1, False),
-            ("Stale pages", "pages", series, "needfresh", 1, False),
-            ("Traffic", "MB (log)", traffic, "sumsize", MB, True),
-            (
-                "Downloads of sensors at one time (the most of some rows)",
-                "downloads",
-                series,
-                "processing",
-                1,
-                False,
-            ),
-        ):
-            lines = [
-                Line(
-                    names[situation, variant],
-                    x / SECONDS / 3600,
-                    y / divide,
-                    colour=variant - 1,
-                )
-                for variant, x, y in _by_variant(table, situation, column)
-                if column != "processing" or y.any()
-            ]
-            if column == "processing":
-                lines = [_busiest(line) for line in lines]
-            if lines:
-                yield draw(Plot(title, "hours", unit, lines, log=log))
-
-
-def _busiest(line: Line) -> Line:
-    """Return a line of the highest of every few points, so that no peak is left out."""
-    every = -(-len(line.x) // MAX_POINTS)
-    starts = np.arange(0, len(line.x), every)
-    return replace(line, x=line.x[starts], y=np.maximum.reduceat(line.y, starts))
-
-
-def _by_variant(table: Table, situation: int, column: str) -> Iterator[tuple[int, Any, Any]]:
-    here = np.asarray(table["situation"]) == situation
-    variants = np.asarray(table["variant"])
-    for variant in dict.fromkeys(variants[here].tolist()):
-        rows = here & (variants == variant)
-        yield variant, np.asarray(table["time"])[rows], np.asarray(table[column])[rows]
-
-
-def _over_situations(tables: dict[str, Table]) -> Iterator[str]:
-    runs = tables["runs"]
-    if len(set(runs["situation"])) < 2:
-        return
-    yield "<h2>All situations</h2>"
-    marks = range(1, max(runs["situation"]) + 1, 3)
-    names = dict(zip(runs["variant"], runs["strategy"], strict=True))
-    for title, unit, column, divide, log in (
-        ("Freshness at the end", "% of pages", "freshness", 1, False),
-        ("Traffic", "MB (log)", "sumsize", MB, True),
-        ("Share of downloads that brought something new", "share", "useful", 1, False),
-        ("Mean time from a change until it was seen", "hours (log)", "mean_wait", SECONDS * 3600, True),
-    ):
-        lines = [
-            Line(name, x, np.array(y, float) / divide, dots=True, colour=number - 1)
-            for number, name in names.items()
-            for x, y in [_of_variant(runs, number, column)]
-        ]
-        yield draw(Plot(title, "situation", unit, lines, log=log, marks=marks))
-    if "comparison" in tables:
-        most = [row for row in as_rows(tables["comparison"]) if row["group"] == "MaxProcessing"][:-2]
-        x = [int(row["figure"].rsplit(" ", 1)[1]) for row in most]
-        lines = [
-            Line(name, x, [row[name] for row in most], dots=True, colour=colour)
-            for colour, name in enumerate(("published", "ours"))
-        ]
-        title = "Most downloads of sensors at one time"
-        yield draw(Plot(title, "situation", "downloads", lines, marks=marks))
-
-
-def _of_variant(runs: Table, variant: int, column: str) -> tuple[list[int], list[float]]:
-    rows = [
-        (situation, float("nan") if value is None else value)
-        for situation, number, value in zip(runs["situation"], runs["variant"], runs[column], strict=True)
-        if number == variant
-    ]
-    return [row[0] for row in rows], [row[1] for row in rows]
-
-
-def _groups(comparison: Table) -> Iterator[str]:
+def _published_figures(comparison: Table) -> Iterator[str]:
     yield "<h2>Each published figure</h2>"
+    columns = ("figure", "published", "ours", "deviation", "tolerance", "within")
     for group, found in groupby(as_rows(comparison), key=lambda row: row["group"]):
         rows = [
             (
@@ -186,16 +219,105 @@ def _groups(comparison: Table) -> Iterator[str]:
             )
             for row in found
         ]
-        columns = ("figure", "published", "ours", "deviation", "tolerance", "within")
         shown = " open" if group == "quotes" else ""
-        yield f"<details{shown}><summary>{escape(group)}: {len(rows)}</summary>"
-        yield _html_table(columns, rows) + "</details>"
+        yield _details(f"{group}: {len(rows)}", html_table(columns, rows), shown)
 
 
-def _runs(runs: Table) -> str:
-    columns = [name for name in runs if name not in ("strategy", "waits")]
-    rows = [[_cell(row[name]) for name in columns] for row in as_rows(runs)]
-    return f"<details><summary>{len(rows)} runs</summary>{_html_table(columns, rows)}</details>"
+def _over_time(tables: dict[str, Table]) -> Iterator[str]:
+    situations: dict[int, list[dict[str, Any]]] = {}
+    for row in as_rows(tables["runs"]):
+        situations.setdefault(row["situation"], []).append(row)
+    for situation in [one for one in SHOWN if one in situations] or list(situations)[:MAX_SITUATIONS]:
+        first = situations[situation][0]
+        about = f"{first['pages']:,} pages, {first['time']:,} units of 100 ms"
+        if "change" in first:
+            about += f", {first['change']} changes and {first['query']} queries a page"
+        yield f"<h2>Situation {situation}: {about}</h2>"
+        names = {row["variant"]: row["strategy"] for row in situations[situation]}
+        for title, unit, name, column, divisor, log in OVER_TIME:
+            table = tables[name]
+            here = np.asarray(table["situation"]) == situation
+            lines = []
+            for variant, strategy in names.items():
+                rows = here & (np.asarray(table["variant"]) == variant)
+                x = np.asarray(table["time"])[rows] / UNITS_AN_HOUR
+                y = np.asarray(table[column])[rows] / divisor
+                if column == "processing":
+                    x, y = _maxima(x, y)
+                if column != "processing" or y.any():
+                    lines.append(Line(strategy, variant - 1, x, y))
+            if lines:
+                yield draw(Chart(title, "hours", unit, lines, log=log))
+
+
+def _maxima(x: Any, y: Any) -> tuple[Any, Any]:
+    """Return the highest of every few points, so that no peak is left out."""
+    starts = np.arange(0, len(x), -(-len(x) // MAX_POINTS))
+    return x[starts], np.maximum.reduceat(y, starts)
+
+
+def _over_situations(runs: Table, comparison: Table | None) -> Iterator[Chart]:
+    marks = range(1, max(runs["situation"]) + 1, 3)
+    names = dict(zip(runs["variant"], runs["strategy"], strict=True))
+    variants = np.array(runs["variant"])
+    for title, unit, column, divisor, log in OVER_SITUATIONS:
+        values = np.array(runs[column], float) / divisor  # None becomes NaN
+        lines = [
+            Line(
+                name, number - 1, np.array(runs["situation"])[variants == number], values[variants == number]
+            )
+            for number, name in names.items()
+        ]
+        yield Chart(title, "situation", unit, lines, log=log, dots=True, marks=marks)
+    if comparison:
+        most = [row for row in as_rows(comparison) if row["figure"].startswith("situation ")]
+        most = [row for row in most if row["group"] == "MaxProcessing"]
+        x = [int(row["figure"].rsplit(" ", 1)[1]) for row in most]
+        lines = [
+            Line(name, colour, x, [row[name] for row in most])
+            for colour, name in enumerate(("published", "ours"))
+        ]
+        title = "Most downloads of sensors at one time"
+        yield Chart(title, "situation", "downloads", lines, dots=True, marks=marks)
+
+
+def _policy_charts(found: Sequence[Compared]) -> Iterator[Chart]:
+    shares = np.linspace(0.005, 0.995, MAX_POINTS // 2)
+    delays = [np.concatenate([run.delays for run in one.runs]) for one in found]
+    labels = [one.choice.label for one in found]
+    lines = [
+        Line(label, number, 100 * shares, np.quantile(late, shares) / MINUTE)
+        for number, (label, late) in enumerate(zip(labels, delays, strict=True))
+        if len(late)
+    ]
+    if lines:
+        yield Chart("Delay of events, shortest first", "% of events", "minutes (log)", lines, log=True)
+    known = [100 - 100 * np.mean([run.stale_by_hour for run in one.runs], axis=0) for one in found]
+    load = [np.mean([run.requests_by_hour for run in one.runs], axis=0) for one in found]
+    for title, unit, values in (
+        ("Sources whose known state is right, by the hour of the day (UTC)", "% of sources", known),
+        ("Load by the hour of the day (UTC)", "requests an hour", load),
+    ):
+        lines = [
+            Line(label, number, np.arange(24) + 0.5, value)
+            for number, (label, value) in enumerate(zip(labels, values, strict=True))
+        ]
+        yield Chart(title, "hour", unit, lines, marks=range(3, 24, 3))
+    lines = [
+        Line(label, number, *([run.figures[name] for run in one.runs] for name in ("megabytes", "mean")))
+        for number, (label, one) in enumerate(zip(labels, found, strict=True))
+        if all(math.isfinite(run.figures["mean"]) for run in one.runs)
+    ]
+    if lines:
+        title = "What freshness costs: a dot for each seed"
+        yield Chart(title, "megabytes a day", "mean delay, minutes (log)", lines, log=True, dots=True)
+
+
+def _policies_table(rows: Sequence[tuple[str, dict[str, Estimate]]]) -> str:
+    columns = ["policy", *(f"{name}, {unit}" for name, unit in UNITS.items())]
+    return html_table(
+        columns, ([label, *(estimate_text(figures[name]) for name in UNITS)] for label, figures in rows)
+    )
 
 
 def _cell(value: Any) -> str:
@@ -206,12 +328,5 @@ def _cell(value: Any) -> str:
     return number_text(round(value, 4)) if isinstance(value, int | float) else str(value)
 
 
-def _html_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    head = "".join(f"<th>{escape(name.replace('_', ' '))}</th>" for name in columns)
-    body = "\n".join("<tr>" + "".join(_html_cell(str(value)) for value in row) + "</tr>" for row in rows)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>\n{body}\n</tbody></table>"
-
-
-def _html_cell(text: str) -> str:
-    kind = f' class="{text}"' if text in ("yes", "no") else ""
-    return f"<td{kind}>{escape(text)}</td>"
+def _digits(value: float) -> int:
+    return 0 if value >= 100 else 1 if value >= 1 else 2

@@ -1,28 +1,31 @@
-"""Robots that go round their pages, and modified ones that ask with HEAD first.
+"""The loop of a robot, which visits its pages in turn. A modified robot asks with HEAD first.
 
-At one instant: first the row of a series, then changes of pages in the order of the log, then steps of
-robots. A robot that finds all pages of its route unavailable would go round in no time for ever; after
-such a round, which counts as a cycle, it rests until one of them becomes available.
+At one moment the order is: the row of a series, changes of pages in the order of the log, steps of robots.
+A robot whose pages are all unavailable would go round in no time for ever. After such a round, which
+counts as a cycle, it rests until a page becomes available.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from newsbot.simulator.compiled import compiled
 from newsbot.simulator.draws import between
-from newsbot.simulator.history import NEVER, OPEN, moment, size_of
 from newsbot.simulator.model import MAX_LOAD, MAX_NOTICE, MIN_LOAD, MIN_NOTICE, Array
-from newsbot.simulator.pagestate import (
+from newsbot.simulator.page_state import (
     DOWNLOADS,
     FOUND,
     KNOWN,
+    NEVER,
+    OPEN,
     Measures,
     State,
     advance,
-    settle,
+    mark_seen,
+    moment,
+    row_after,
+    size_of,
 )
-from newsbot.simulator.series import row_after
+from newsbot.simulator.requirements import compiled
 
 
 @compiled
@@ -32,19 +35,16 @@ def run_robot(  # noqa: C901  # one loop: a call for each visit would take longe
     traffic: Array,
     route: Array,
     keys: tuple[np.uint64, np.uint64],
-    end: int,
-    steps: tuple[int, int],
     modified: bool,
 ) -> int:
-    """Send one robot round its route until ``end``; return its whole cycles.
+    """Send one robot along its route again and again until the end; return its complete cycles.
 
-    ``traffic`` gets the robot's bytes in each row of the series. Draw k of the first of ``keys`` is the
-    time of the k-th visit's HEAD, of the second that of its download. ``steps`` are the units between two
-    rows of the stale pages and of the traffic.
+    ``traffic`` gets the robot's bytes. Draw k of the first of ``keys`` is the time of the HEAD of visit k,
+    draw k of the second that of its download.
     """
     next_time, last, since, tally = state.next_time, state.last, state.since, measures.tally
     head_key, load_key = keys
-    fresh_step, traffic_step = steps
+    end = measures.end
     now, visit, cycles = 0, 0, 0
     while len(route):
         began = now
@@ -55,19 +55,19 @@ def run_robot(  # noqa: C901  # one loop: a call for each visit would take longe
                 if now > end:
                     return cycles
             if next_time[page] <= now:
-                advance(state, measures.stale, page, now, end, fresh_step)
+                advance(state, measures, page, now)
             if (not modified or since[page] != KNOWN) and last[page] & OPEN:
                 size = size_of(last[page])
                 now += between(load_key, visit, MIN_LOAD, MAX_LOAD)
                 if now > end:
                     return cycles
                 if next_time[page] <= now:
-                    advance(state, measures.stale, page, now, end, fresh_step)
-                traffic[row_after(now, end, traffic_step)] += size
+                    advance(state, measures, page, now)
+                traffic[row_after(now, end, measures.steps.traffic)] += size
                 tally[DOWNLOADS] += 1
                 tally[FOUND] += since[page] != KNOWN
             if since[page] != KNOWN:
-                settle(measures, since[page], now, end, fresh_step)
+                mark_seen(measures, since[page], now)
                 since[page] = KNOWN
             visit += 1
         cycles += 1
@@ -86,7 +86,7 @@ def _next_open(state: State, route: Array) -> int:
         place = state.cursor[route[number]]
         while moment(state.rows[place]) < first:
             now = moment(state.rows[place])
-            if state.rows[place] & OPEN and moment(state.rows[place + 1]) > now:  # the last of its instant
+            if state.rows[place] & OPEN and moment(state.rows[place + 1]) > now:  # the last of its moment
                 first = now
             place += 1
     return first

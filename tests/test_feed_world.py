@@ -1,4 +1,4 @@
-"""The world of feeds and the engine: against closed forms and against the plain simulation of one feed."""
+"""The world of feeds of the benchmarks: against closed forms and against the plain simulation of one feed."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ import dataclasses
 import numpy as np
 import pytest
 
+from benchmarks.feed_world import FeedWorld, WorldSettings, judge, make_world, policies, run_policy
 from newsbot.recrawl.baselines import Fixed
 from newsbot.recrawl.polling import DAY, HOUR
-from newsbot.simulator.feeds import poll
-from newsbot.simulator.feedworld import FeedWorld, WorldSettings, make_world
-from newsbot.simulator.polling import judge, policies, run_policy
 
 SMALL = WorldSettings(feeds=150, days=28, median=10.0, sigma=1.2)
 
@@ -58,7 +56,8 @@ def test_equal_intervals_give_half_of_one_and_what_one_feed_alone_gives(world: F
     lost = 0
     for row in range(world.settings.feeds):
         items = world.moments[world.first[row] : world.first[row + 1]]
-        lost += poll(items, polls.at[polls.rows == row], world.settings.window).lost
+        new = np.diff(np.searchsorted(items, polls.at[polls.rows == row]), prepend=0)
+        lost += np.maximum(new - world.settings.window, 0).sum()
     assert lost > 0
     assert whole.lost == pytest.approx(lost / len(world.moments))
 

@@ -1,4 +1,5 @@
-"""What visits were worth: freshness and age of what is known, delay of events, losses, cost, load."""
+"""The figures of a run: freshness and age of the known state, delay of events, losses, cost, load of
+hosts."""
 
 from __future__ import annotations
 
@@ -7,9 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from newsbot.recrawl.polling import DAY, HOUR, Array, Rows
-from newsbot.simulator.requesting import costs
-from newsbot.simulator.sites import PAGE, Flags, SiteWorld
-from newsbot.simulator.visiting import Visits
+from newsbot.simulator.site_world import PAGE, Flags, SiteWorld
+from newsbot.simulator.visits import Visits, costs
 
 MINUTE = 60.0
 MEGABYTE = 1e6
@@ -33,44 +33,39 @@ UNITS = {
     "wait": "s",
 }
 """Each figure with its unit; docs/simulator.md says what they mean."""
-Figures = dict[str, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
-    """The figures of one run, and what plots of it need."""
+class VisitFigures:
+    """The figures of one run, and what charts of it need."""
 
-    figures: Figures
+    figures: dict[str, float]
     delays: Array
     """Sorted seconds of all events that count."""
-    by_hour: Array
-    """Requests in each hour of the day, a day."""
+    requests_by_hour: Array
+    """Requests in each hour of the day, per day."""
     stale_by_hour: Array
-    """Share of sources that are not known as they are, in each hour of the day."""
+    """Share of sources whose known state is wrong, in each hour of the day."""
     hosts: dict[str, tuple[float, float]]
     """Mean and most requests an hour of each host."""
 
 
-def judge(world: SiteWorld, visits: Visits, way: str, kind: int | None = None) -> Judged:
-    """Return what a run was worth after the days of learning; of the sources of one kind only, if given.
+def measure(world: SiteWorld, visits: Visits, way: str, kind: int | None = None) -> VisitFigures:
+    """Return the figures of a run after the days of learning, of the sources of one kind only if it is given.
 
-    Events that no visit came for count as late as the end is, lost ones as late as the visit that missed
-    them, so that nothing looks good by leaving out. A figure without a value is NaN.
+    Events without a visit count as late as the end is, lost ones as late as the visit that missed them, so
+    that no policy looks good by leaving events out. A figure without a value is NaN.
     """
     chosen = np.ones(world.sources, bool) if kind is None else world.kinds == kind
-    if kind is not None:
-        visits = _only(visits, chosen[visits.rows])
+    visits = visits.of(chosen[visits.rows])
     requests, sizes = costs(world, visits, way)
     counted = visits.at >= world.learned
     days = (world.end - world.learned) / DAY
-    alive = _lifetime(world, chosen)
-    lived = max(float(alive.sum()), 1e-9)
+    lived = max(_lifetime(world, chosen), 1e-9)
     delays, lost = _delays(world, visits, chosen)
-    stale, age, by_hour = _staleness(world, visits, chosen)
+    stale, age, stale_by_hour = _staleness(world, visits, chosen)
     median, p95, p99 = np.quantile(delays, (0.5, 0.95, 0.99)) if len(delays) else (np.nan,) * 3
-    hours = (visits.at[counted] % DAY // HOUR).astype(int)
     hosts = _load(world, visits.rows[counted], visits.at[counted], requests[counted], chosen)
-    useful = (visits.until > visits.before)[counted]
     figures = {
         "freshness": 100 * (1 - stale / lived),
         "age": age / lived / MINUTE,
@@ -83,24 +78,18 @@ def judge(world: SiteWorld, visits: Visits, way: str, kind: int | None = None) -
         "visits": counted.sum() / lived * DAY,
         "requests": requests[counted].sum() / lived * DAY,
         "megabytes": sizes[counted].sum() / MEGABYTE / days,
-        "useful": 100 * _mean(useful),
+        "useful": 100 * _mean((visits.until > visits.before)[counted]),
         "host_mean": float(np.mean([mean for mean, _ in hosts.values()])),
         "host_peak": max(most for _, most in hosts.values()),
         "wait": _mean(visits.wait[counted]),
     }
-    load = np.bincount(hours, requests[counted], 24) / days
-    return Judged(
+    hours = (visits.at[counted] % DAY // HOUR).astype(int)
+    return VisitFigures(
         {name: float(value) for name, value in figures.items()},
         np.sort(delays),
-        load,
-        by_hour / lived * 24,
+        np.bincount(hours, requests[counted], 24) / days,
+        stale_by_hour / lived * 24,
         hosts,
-    )
-
-
-def _only(visits: Visits, kept: Flags) -> Visits:
-    return Visits(
-        visits.rows[kept], visits.at[kept], visits.before[kept], visits.until[kept], visits.wait[kept]
     )
 
 
@@ -108,14 +97,14 @@ def _mean(values: Array | Flags) -> float:
     return float(values.mean()) if len(values) else float("nan")
 
 
-def _lifetime(world: SiteWorld, chosen: Flags) -> Array:
-    """Return the seconds in which each source existed after learning."""
+def _lifetime(world: SiteWorld, chosen: Flags) -> float:
+    """Return the seconds in which the sources existed after learning, in all."""
     since = np.maximum(world.born, world.learned)
-    return np.asarray(np.clip(np.minimum(world.gone, world.end) - since, 0, None) * chosen)
+    return float((np.clip(np.minimum(world.gone, world.end) - since, 0, None) * chosen).sum())
 
 
 def _delays(world: SiteWorld, visits: Visits, chosen: Flags) -> tuple[Array, float]:
-    """Return the delays of the events that count, and the share that feeds and sections showed no more."""
+    """Return the delays of the events that count, and the share that had left the feed or section."""
     owners = world.owners
     found_at = world.last[owners]
     size = visits.until - visits.before
@@ -133,8 +122,8 @@ def _delays(world: SiteWorld, visits: Visits, chosen: Flags) -> tuple[Array, flo
 
 
 def _staleness(world: SiteWorld, visits: Visits, chosen: Flags) -> tuple[float, float, Array]:
-    """Return the seconds in which sources were not known as they were, in all and by hour of the day, and
-    the sum of their ages over time: an age is the time since the first event that is not known."""
+    """Return the seconds in which the known state of sources was wrong, the sum of their ages over time,
+    and those seconds by hour of the day. An age is the time since the first event that is not known."""
     rows, begins, until, floor = _stale_spans(world, visits, chosen)
     alive = np.minimum(world.gone, world.end)[rows]
     low = np.maximum(np.maximum(begins, floor), world.learned)
@@ -146,8 +135,8 @@ def _staleness(world: SiteWorld, visits: Visits, chosen: Flags) -> tuple[float, 
 
 
 def _stale_spans(world: SiteWorld, visits: Visits, chosen: Flags) -> tuple[Rows, Array, Array, Array]:
-    """Return the sources, when they had the first event not known, when that was known, and when the visit
-    before was answered."""
+    """Return, for each span in which a source was stale: the source, its first event that was not known,
+    when that became known, and when the visit before was answered."""
     known_at = visits.at + world.response[visits.rows]
     first_of_row = np.r_[True, visits.rows[1:] != visits.rows[:-1]] if len(visits.rows) else np.zeros(0, bool)
     answered = np.where(first_of_row, -np.inf, np.r_[-np.inf, known_at[:-1]][: len(known_at)])
@@ -169,7 +158,7 @@ def _stale_spans(world: SiteWorld, visits: Visits, chosen: Flags) -> tuple[Rows,
 def _by_hour(low: Array, high: Array) -> Array:
     """Return the seconds of spans in each hour of the day."""
 
-    def until(at: Array) -> Array:  # seconds of each hour of the day from time 0 on
+    def until(at: Array) -> Array:  # seconds of each hour of the day, from time 0 until then
         hours = np.arange(24) * HOUR
         return np.asarray([(at // DAY * HOUR + np.clip(at % DAY - hour, 0, HOUR)).sum() for hour in hours])
 
@@ -179,6 +168,7 @@ def _by_hour(low: Array, high: Array) -> Array:
 def _load(
     world: SiteWorld, rows: Rows, at: Array, requests: Array, chosen: Flags
 ) -> dict[str, tuple[float, float]]:
+    """Return the mean and the most requests an hour of each host."""
     hours = max(1, int(np.ceil((world.end - world.learned) / HOUR)))
     hour = np.minimum(((at - world.learned) // HOUR).astype(np.intp), hours - 1)
     table = np.bincount(world.host[rows] * hours + hour, requests, len(world.hosts) * hours)

@@ -1,4 +1,4 @@
-"""Strategies by name or from a file, as ``--policies`` gives them."""
+"""Strategies by name or from a user's file, as ``--policies`` gives them."""
 
 from __future__ import annotations
 
@@ -11,17 +11,16 @@ from pathlib import Path
 from typing import Any, Final
 
 from newsbot.errors import ArgumentError, UserError
-from newsbot.simulator.requesting import WAYS
-from newsbot.simulator.strategies import STRATEGIES
-from newsbot.simulator.strategies.task import Strategy
+from newsbot.simulator.strategies import STRATEGIES, Strategy
+from newsbot.simulator.visits import WAYS
 
 MOST: Final = 16
-"""Strategies in a comparison: more cannot be told apart in a plot."""
+"""Strategies in a comparison; a chart cannot show more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A strategy, and how its visits ask (:mod:`newsbot.simulator.requesting`)."""
+    """A strategy, and the way in which its visits ask (:mod:`newsbot.simulator.visits`)."""
 
     label: str
     strategy: Strategy
@@ -31,7 +30,7 @@ class Choice:
 def choose(text: str, way: str) -> Sequence[Choice]:
     """Return what ``name,name+way,file.py`` asks for.
 
-    Raises :class:`ArgumentError` for a name that is none, :class:`UserError` for a file without a policy.
+    Raises :class:`ArgumentError` for an unknown name, :class:`UserError` for a file without a policy.
     """
     labels = [part.strip() for part in text.split(",") if part.strip()]
     if not 0 < len(labels) <= MOST:
@@ -47,22 +46,19 @@ def _choice(label: str, way: str) -> Choice:
     if not plus:
         name, own = label, way
     if own not in WAYS:
-        raise ArgumentError(f"--policies {label}: {own!r} is no way to ask; allowed: {', '.join(WAYS)}")
-    return Choice(label, from_file(Path(name)) if name.endswith(".py") else _named(name), own)
-
-
-def _named(name: str) -> Strategy:
+        raise ArgumentError(f"--policies {label}: {own!r} is not a way to ask; allowed: {', '.join(WAYS)}")
+    if name.endswith(".py"):
+        return Choice(label, from_file(Path(name)), own)
     if name not in STRATEGIES:
         near = get_close_matches(name, STRATEGIES, 1)
         hint = f" (did you mean {near[0]!r}?)" if near else ""
-        raise ArgumentError(
-            f"--policies: unknown policy {name!r}{hint}; allowed: {', '.join(STRATEGIES)}, or FILE.py"
-        )
-    return STRATEGIES[name]
+        allowed = ", ".join(STRATEGIES)
+        raise ArgumentError(f"--policies: unknown policy {name!r}{hint}; allowed: {allowed}, or FILE.py")
+    return Choice(label, STRATEGIES[name], own)
 
 
 def from_file(path: Path) -> Strategy:
-    """Return the one class of a Python file that has ``next_polls``, as a strategy.
+    """Return the only class of a Python file that has ``next_polls``, as a strategy.
 
     The file is run: it is the user's own. Raises :class:`UserError` that names it and the line.
     """
@@ -85,7 +81,7 @@ def from_file(path: Path) -> Strategy:
 
 
 class Guarded:
-    """A policy of a user's file: what it raises is told in one line."""
+    """A policy of a user's file: what it raises is reported in one line."""
 
     def __init__(self, path: Path, policy: Any) -> None:
         self._path, self._policy = path, policy
@@ -99,14 +95,13 @@ class Guarded:
         _guarded(self._path, self._policy.spend, requests, hours)
 
 
-def _guarded(path: Path, call: Any, *words: Any) -> Any:
+def _guarded(path: Path, call: Any, *arguments: Any) -> Any:
     try:
-        return call(*words)
+        return call(*arguments)
     except SyntaxError as error:
         raise UserError(f"{error.filename}:{error.lineno}: {error.msg}") from error
     except Exception as error:  # the user's code may raise anything
-        lines = [
-            frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)
-        ]
+        frames = traceback.extract_tb(error.__traceback__)
+        lines = [frame.lineno for frame in frames if frame.filename == str(path)]
         place = f"{path}:{lines[-1]}" if lines else str(path)
         raise UserError(f"{place}: {type(error).__name__}: {error}") from error

@@ -1,9 +1,9 @@
-"""Worlds from what a crawler recorded: the polls of its sources, the visits of its pages.
+"""Worlds from the crawler's records: the polls of its sources, the visits of its pages.
 
-A record says how many items came between two polls, not when: each seed spreads them over that time by
-chance, so that the width of a confidence interval shows what the record leaves open. What a window had lost
-before a poll was recorded by nobody and is missing here too. Each source lasts from its first to its last
-poll.
+A record says how many items came between two polls, not when. Each seed spreads them over that time at
+random, so the width of a confidence interval shows what the record does not say. Items that had left a
+window before a poll were not recorded and are missing here too. Each source lasts from its first to its
+last poll.
 """
 
 from __future__ import annotations
@@ -21,23 +21,31 @@ from newsbot.errors import UserError
 from newsbot.items import Kind, PageRecord
 from newsbot.recrawl.pages import visits as page_visits
 from newsbot.recrawl.polling import DAY, HOUR, Array, Rows
-from newsbot.simulator.memory import require
-from newsbot.simulator.sitemaking import BYTES_AN_EVENT
-from newsbot.simulator.sites import FEED, PAGE, SECTION, THURSDAY, WEEK_HOURS, SiteWorld, sort_events
-from newsbot.simulator.sitesettings import SiteSettings
+from newsbot.simulator.requirements import require_memory
+from newsbot.simulator.site_world import (
+    BYTES_AN_EVENT,
+    FEED,
+    PAGE,
+    SECTION,
+    THURSDAY,
+    WEEK_HOURS,
+    SiteSettings,
+    SiteWorld,
+    sort_events,
+)
 from newsbot.storage.polls import Poll
 from newsbot.urls import host_key
 
 WEEK: Final = 7 * DAY
 LEARN_SHARE: Final = 1 / 3
-"""Of the time that was recorded: not counted, policies learn."""
+"""Share of the recorded time that is not counted: policies learn."""
 LEAST_SPAN: Final = 2 * HOUR
-"""Seconds; less says nothing of a source."""
+"""Seconds; a source that was visited for less time is left out."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One source: when it was visited, how many events each visit found besides those known before."""
+    """One source: when it was visited, and how many new events each visit found."""
 
     url: str
     kind: int
@@ -45,7 +53,7 @@ class Source:
     new: Sequence[int]
     window: int
     size: float
-    """Bytes of a whole answer; 0: not known."""
+    """Bytes of a whole answer; 0: unknown."""
     ignores: bool
 
     @property
@@ -55,7 +63,8 @@ class Source:
 
 
 def from_polls(polls: Iterable[tuple[str, Poll]], kinds: Mapping[str, Kind]) -> list[Source]:
-    """Return sources from polls by URL and time; ``kinds`` of those that are no feeds."""
+    """Return sources from polls sorted by URL and time. A source is a feed unless ``kinds`` says
+    otherwise."""
     found = []
     for url, grouped in groupby(polls, key=lambda pair: pair[0]):
         one = [poll for _, poll in grouped]
@@ -78,7 +87,7 @@ def from_polls(polls: Iterable[tuple[str, Poll]], kinds: Mapping[str, Kind]) -> 
 
 
 def from_pages(pages: Iterable[PageRecord]) -> list[Source]:
-    """Return pages that were looked at several times, from what their records remember."""
+    """Return pages that were visited several times, from the history in their records."""
     found = []
     for page in pages:
         looks = page_visits(page)
@@ -90,9 +99,10 @@ def from_pages(pages: Iterable[PageRecord]) -> list[Source]:
 
 
 class Recorded:
-    """:class:`newsbot.simulator.worlds.Worlds` from a record.
+    """Worlds from a record (:class:`newsbot.simulator.site_world.Worlds`).
 
-    ``settings`` gives what is not recorded: response times, sizes where no body was seen, the delay of hosts.
+    ``settings`` gives what is not recorded: response times, sizes where no body was seen, the delay of
+    hosts. Raises :class:`UserError` if there is nothing to replay, or not enough memory.
     """
 
     def __init__(self, sources: Sequence[Source], settings: SiteSettings) -> None:
@@ -101,23 +111,22 @@ class Recorded:
                 "nothing to replay: no source was polled twice, two hours apart; crawl for a day, or leave "
                 "--from-data out"
             )
-        require(
+        require_memory(
             BYTES_AN_EVENT * (sum(one.events + len(one.at) for one in sources) + 1400 * len(sources)),
             f"a replay of {len(sources):,} sources",
         )
         self._sources, self._settings = sources, settings
         begin = min(one.at[0] for one in sources)
-        self._origin = begin // WEEK * WEEK  # as time 0 of a world: the midnight of a Thursday
+        self._origin = begin // WEEK * WEEK  # the midnight of a Thursday, as time 0 of a world
         self._begin = begin - self._origin
         self._end = max(one.at[-1] for one in sources) - self._origin
 
     def about(self) -> str:
-        """See :class:`newsbot.simulator.worlds.Worlds`."""
+        """See :class:`newsbot.simulator.site_world.Worlds`."""
         counts = Counter(one.kind for one in self._sources)
-        names = {FEED: "feed", SECTION: "section page", PAGE: "page"}
         what = ", ".join(
             f"{counts[kind]:,} {name}{'s' if counts[kind] > 1 else ''}"
-            for kind, name in names.items()
+            for kind, name in ((FEED, "feed"), (SECTION, "section page"), (PAGE, "page"))
             if counts[kind]
         )
         days = (self._end - self._begin) / DAY
@@ -125,7 +134,7 @@ class Recorded:
         return f"recorded: {what}, {events:,} events in {days:.1f} days, the first third not counted"
 
     def of_seed(self, seed: int) -> SiteWorld:
-        """See :class:`newsbot.simulator.worlds.Worlds`; the seed spreads events between visits."""
+        """See :class:`newsbot.simulator.site_world.Worlds`; the seed spreads events between visits."""
         draw, of_sources = np.random.default_rng([seed, 11]), self._sources
         pieces = [self._spread(one, draw) for one in of_sources]
         owners = np.repeat(np.arange(len(pieces), dtype=np.intp), [len(piece) for piece in pieces])
@@ -165,7 +174,7 @@ class Recorded:
 
 
 def _hourly(owners: Rows, moments: Array, count: int, seconds: float) -> Array:
-    """Return events an hour in each hour of the week, counted; what a policy that is told rates is told."""
+    """Return the counted events an hour in each hour of the week, for policies that are told the rates."""
     hour = ((moments // HOUR).astype(np.intp) + THURSDAY * 24) % WEEK_HOURS
     table = np.bincount(owners * WEEK_HOURS + hour, minlength=count * WEEK_HOURS)
     return np.asarray(table.reshape(count, WEEK_HOURS) / max(1.0, seconds / WEEK))

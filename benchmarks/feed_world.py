@@ -1,28 +1,34 @@
-"""A world of feeds to try polling policies in: some hardly ever publish, a few do so all day long.
+"""A world of feeds for the benchmarks of polling, and a run of any polling policy over it.
 
-Rates are lognormal. Each feed has its day and its week: an hour at which it is busiest (newsrooms of several
-time zones), a depth of its night, quieter weekends. Some release their items in batches. Now and then there
-is news: a burst in which a feed publishes several times as much for an hour or two. Times are seconds from 0,
-a midnight.
+Some feeds hardly ever publish, a few do so all day long: rates are lognormal. Each feed has its day and
+its week: a busiest hour (newsrooms of several time zones), a night of its own depth, quieter weekends.
+Some release their items in batches. Sometimes there is a burst in which a feed publishes several times as
+much for an hour or two. Times are seconds from 0, a midnight. The figures in README.md and docs/ belong to
+this world; ``scrapy simulate compare`` has another one (:mod:`newsbot.simulator.site_world`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
 
-from newsbot.recrawl.polling import DAY, HOUR, Array, Rows
+from newsbot.recrawl.baselines import Fixed, MinifluxType, NutchType
+from newsbot.recrawl.budget import Controller
+from newsbot.recrawl.index import Rates, SquareRootIndex
+from newsbot.recrawl.polling import DAY, HOUR, SHORTEST, Array, Polled, PollPolicy, Rows
 
 HOURS, DAYS = 24, 7
+TWELVE_HOURS: Final = 12 * HOUR
 _THURSDAY: Final = 3
 """The weekday of time 0, as that of POSIX times."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorldSettings:
-    """What a world is made of."""
+    """The properties of a world."""
 
     feeds: int = 2000
     days: float = 35
@@ -45,7 +51,7 @@ class WorldSettings:
     burst_hours: float = 2.0
     """Mean length of a burst."""
     burst_most: float = 150.0
-    """Items an hour that a burst adds at most: a newsroom has only so many hands."""
+    """Items an hour that a burst adds at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,3 +144,106 @@ def _bursts(settings: WorldSettings, draw: np.random.Generator) -> Array:
         )
         share = np.maximum(share, inside)
     return share
+
+
+@dataclass(frozen=True, slots=True)
+class Polls:
+    """All polls of a run, in the order of time for each feed."""
+
+    rows: Rows
+    at: Array
+    before: Rows
+    """Items that the feed had published at the poll before."""
+    until: Rows
+    """Items that it had published at this poll."""
+
+
+@dataclass(frozen=True, slots=True)
+class Freshness:
+    """Delays in seconds from publication to the poll, and shares of all items that were counted.
+
+    Lost items have a delay too, else a policy that loses the items of busy hours would look fast.
+    """
+
+    polls: float
+    """Of a feed in a day."""
+    median: float
+    mean: float
+    p95: float
+    p99: float
+    lost: float
+    """Items that had left the feed at the next poll."""
+    over_12h: float
+
+
+def run_policy(world: FeedWorld, policy: PollPolicy, first: Array) -> Polls:
+    """Return the polls that a policy makes; ``first`` has the time of each feed's first poll."""
+    due = first.copy()
+    seen = np.zeros(len(due), np.intp)
+    made: list[tuple[Rows, Array, Rows, Rows]] = []
+    spent = 0
+    window = float(world.settings.window)
+    # No source is polled twice within SHORTEST: all polls of such a step are independent of each other.
+    for step in range(int(world.seconds / SHORTEST)):
+        rows = np.flatnonzero(due < (step + 1) * SHORTEST)
+        if len(rows):
+            at = due[rows]
+            total = world.published(rows, at)
+            made.append((rows, at, seen[rows], total))
+            shown = np.minimum(total, window).astype(float)
+            new = np.minimum(total - seen[rows], window).astype(float)
+            seen[rows] = total
+            due[rows] = policy.next_polls(Polled(rows, at, new, shown))
+            spent += len(rows)
+        if (step + 1) % int(HOUR / SHORTEST) == 0:
+            policy.spend(spent, 1.0)
+            spent = 0
+    rows, at, before, until = (np.concatenate(column) for column in zip(*made, strict=True))
+    order = np.lexsort((at, rows))
+    return Polls(rows[order], at[order], before[order], until[order])
+
+
+def judge(world: FeedWorld, polls: Polls, begin: float) -> Freshness:
+    """Return the figures of the items published at or after ``begin`` (seconds).
+
+    Items without a poll before the end count as late as the end is, so that none is left out.
+    """
+    size = polls.until - polls.before
+    poll = np.repeat(np.arange(len(size)), size)
+    place = np.arange(len(poll)) - np.repeat(np.cumsum(size) - size, size) + polls.before[poll]
+    item = world.first[polls.rows[poll]] + place
+    found_at = np.full(len(world.moments), world.seconds)
+    found_at[item] = polls.at[poll]
+    gone = np.zeros(len(world.moments), bool)
+    gone[item] = place < polls.until[poll] - world.settings.window
+    counted = world.moments >= begin
+    delays = (found_at - world.moments)[counted]
+    days = (world.seconds - begin) / DAY
+    median, p95, p99 = np.quantile(delays, (0.5, 0.95, 0.99))
+    return Freshness(
+        polls=float((polls.at >= begin).sum() / world.settings.feeds / days),
+        median=float(median),
+        mean=float(delays.mean()),
+        p95=float(p95),
+        p99=float(p99),
+        lost=float(gone[counted].mean()),
+        over_12h=float((delays > TWELVE_HOURS).mean()),
+    )
+
+
+def policies(world: FeedWorld, a_day: float) -> Iterator[tuple[str, Callable[[], PollPolicy]]]:
+    """Yield the names of the policies that are compared, and what makes each for ``a_day`` polls of a
+    feed."""
+    count = world.settings.feeds
+    an_hour, interval = a_day * count / 24, DAY / a_day
+    theta = interval**2 / 2 / HOUR  # exact if each feed has an item an hour
+
+    def index(known: Rates | None, *, plain: bool) -> Callable[[], PollPolicy]:
+        return lambda: SquareRootIndex(count, Controller(an_hour, theta, 0.5), known=known, plain=plain)
+
+    yield "fixed", lambda: Fixed(interval)
+    yield "nutch", lambda: NutchType(count, Controller(an_hour, 0.4, 0.5), interval)
+    yield "miniflux", lambda: MinifluxType(count, Controller(an_hour, 1.0, 1.0))
+    yield "square_root", index(None, plain=True)
+    yield "true_rate", index(world, plain=True)
+    yield "newsbot", index(None, plain=False)

@@ -1,1 +1,0 @@
-"""What ``scrapy simulate`` does: options in, the simulator's work, words and files out."""

@@ -1,0 +1,202 @@
+"""The published figures beside ours, with deviation and tolerance."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from itertools import groupby, pairwise
+from math import sqrt
+from typing import Any
+
+from newsbot.simulator.files import Table, as_rows
+from newsbot.simulator.plan import FACTORS, SENSORS, Outcome
+
+MB = 2**20
+"""Bytes in the "Мб" of the published traffic."""
+FIRST_ROWS = (0, 10_000, 20_000, 30_000, 40_000)
+"""Moments that the rows of table 3.10 match; its printed labels are shifted."""
+FIRST_FIELDS = (1, 4, 7, 10, 13, 16, 19)
+"""Situations of its columns. The table does not name them; they follow from the change rates of its
+values."""
+ORDERS = (
+    ("freshness of 6 > 4 > 2", "freshness", (6, 4, 2)),
+    ("freshness of 5 > 3 > 1", "freshness", (5, 3, 1)),
+    ("traffic of 5 > 3 > 1", "sumsize", (5, 3, 1)),
+    ("traffic of 6 > 4 > 2", "sumsize", (6, 4, 2)),
+    ("traffic of 1 > 2", "sumsize", (1, 2)),
+    ("traffic of 3 > 4", "sumsize", (3, 4)),
+    ("traffic of 5 > 6", "sumsize", (5, 6)),
+)
+"""What holds in every situation: the figure of the first variant is the highest, and so on."""
+Published = Mapping[str, Any]
+Rows = Mapping[tuple[int, int], Mapping[str, Any]]
+"""The rows of the table of runs, by situation and variant."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One published figure and ours."""
+
+    group: str
+    what: str
+    published: float
+    ours: float
+    deviation: float
+    unit: str
+    """Of the deviation: ``%`` of the published figure, ``points`` of freshness, or empty."""
+    tolerance: float | None
+    """The largest deviation that is allowed; None if there is no rule."""
+
+    @property
+    def within(self) -> bool | None:
+        """True if the deviation is within the tolerance."""
+        return None if self.tolerance is None else abs(self.deviation) <= self.tolerance + 1e-9
+
+
+def compare(
+    outcome: Outcome,
+    runs: Table,
+    correlations: dict[str, Any],
+    ranking: Sequence[dict[str, Any]],
+    *,
+    events: dict[str, Any],
+    scale: int,
+) -> list[Check]:
+    """Return every published figure that the plan gives; sizes and counts are divided by ``scale``."""
+    published = json.loads(files("newsbot.simulator").joinpath("published.json").read_text(encoding="utf-8"))
+    rows = {(row["situation"], row["variant"]): row for row in as_rows(runs)}
+    return [
+        *_quotes(published, rows, scale),
+        *_correlations(published, correlations),
+        *_processing(published, rows),
+        *_orders(rows),
+        *_ranking(published, ranking),
+        *_first_rows(published, outcome, scale),
+        *_events(published, events, scale),
+        *_volumes(published, outcome, scale),
+    ]
+
+
+def comparison_table(checks: Sequence[Check], *, judged: bool) -> Table:
+    """Return the checks as a table. ``judged`` is False where the tolerances do not apply."""
+    return {
+        "group": [check.group for check in checks],
+        "figure": [check.what for check in checks],
+        "published": [float(check.published) for check in checks],
+        "ours": [float(check.ours) for check in checks],
+        "deviation": [float(check.deviation) for check in checks],
+        "unit": [check.unit for check in checks],
+        "tolerance": [check.tolerance if judged else None for check in checks],
+        "within": [check.within if judged else None for check in checks],
+    }
+
+
+def summarize_checks(comparison: Table) -> list[tuple[object, ...]]:
+    """Return a row for each group: number of figures, those within tolerance, the largest deviation, of
+    which."""
+    rows: list[tuple[object, ...]] = []
+    for group, grouped in groupby(as_rows(comparison), key=lambda row: row["group"]):
+        found = list(grouped)
+        worst = max(found, key=lambda row: abs(row["deviation"]))
+        verdicts = [row["within"] for row in found if row["within"] is not None]
+        within = f"{sum(verdicts)} of {len(verdicts)}" if verdicts else "-"
+        rows.append(
+            (group, len(found), within, f"{worst['deviation']:+.3g} {worst['unit']}", worst["figure"])
+        )
+    return rows
+
+
+def _difference(
+    group: str, what: str, published: float, ours: float, tolerance: float | None, *, unit: str = ""
+) -> Check:
+    return Check(group, what, published, ours, ours - published, unit, tolerance)
+
+
+def _percent(group: str, what: str, published: float, ours: float, tolerance: float | None) -> Check:
+    return Check(group, what, published, ours, 100 * (ours / published - 1), "%", tolerance)
+
+
+def _quotes(published: Published, rows: Rows, scale: int) -> Iterator[Check]:
+    for quote in published["quotes"]:
+        variant = quote["variant"]
+        situation = 10 if quote["situations"].startswith("10") else 52  # the first of those it may mean
+        row, name = rows[situation, variant], f"situation {situation}, variant {variant}: "
+        megabytes = quote["sumsize_MB"] / scale
+        yield _percent("quotes", name + "traffic, MB", megabytes, row["sumsize"] / MB, 1.0)
+        yield _difference(
+            "quotes", name + "freshness, %", quote["freshness"], row["freshness"], 0.4, unit="points"
+        )
+        if "cycles" in quote:
+            for robot, cycles in enumerate(row["cycles"], 1):
+                yield _difference("quotes", f"{name}cycles of robot {robot}", quote["cycles"], cycles, 0)
+
+
+def _correlations(published: Published, ours: dict[str, Any]) -> Iterator[Check]:
+    for figure in ("Sumsize", "Needfresh"):
+        for variant, values in published["T4_4_correlations"][figure].items():
+            for factor, theirs, found in zip(FACTORS, values, ours[figure][variant], strict=True):
+                wide = figure == "Needfresh" or (factor == "change" and variant in "135")
+                what = f"{figure} of variant {variant} with {factor}"
+                yield _difference("correlations", what, theirs, found, 0.006 if wide else 0.003)
+
+
+def _processing(published: Published, rows: Rows) -> Iterator[Check]:
+    """The published table is ordered by time first, then pages, changes, queries."""
+    sensors = [row for (_situation, variant), row in rows.items() if variant == SENSORS]
+    sensors.sort(key=lambda row: (row["time"], row["pages"], row["change"], row["query"]))
+    theirs = list(published["P4_1_maxprocessing_in_document_order"].values())
+    ours = [row["max_processing"] for row in sensors]
+    for row, most in zip(sensors, theirs, strict=True):
+        what = f"situation {row['situation']}"
+        yield _difference("MaxProcessing", what, most, row["max_processing"], 3)
+    near = 100 * sum(abs(a - b) <= 2 for a, b in zip(ours, theirs, strict=True)) / len(ours)
+    yield Check("MaxProcessing", "within 2, % of the situations", 95, near, min(0.0, near - 95), "points", 0)
+    yield _difference("MaxProcessing", "sum", sum(theirs), float(sum(ours)), 20)
+
+
+def _orders(rows: Rows) -> Iterator[Check]:
+    """The deviation is the number of situations in which an order does not hold."""
+    situations = {situation for situation, _variant in rows}
+    for what, column, variants in ORDERS:
+        holds = sum(
+            all(rows[one, more][column] > rows[one, less][column] for more, less in pairwise(variants))
+            for one in situations
+        )
+        yield _difference("order", f"{what}, situations", len(situations), holds, 0)
+
+
+def _ranking(published: Published, ranking: Sequence[dict[str, Any]]) -> Iterator[Check]:
+    rating = published["T4_5_rating"]
+    same = sum(row["order"] == rating["order"] for row in ranking)
+    what = f"variants {' '.join(map(str, rating['order']))}, situations"
+    yield _difference("ranking", what, rating["rows_found"], same, 0)
+
+
+def _first_rows(published: Published, outcome: Outcome, scale: int) -> Iterator[Check]:
+    for moment, row in zip(FIRST_ROWS, published["T3_10"], strict=True):
+        for situation, theirs in zip(FIRST_FIELDS, row["v"], strict=True):
+            run = outcome.runs[situation, 1]
+            place = min(moment // scale // run.steps.fresh, len(run.stale) - 1)
+            ours = 100 * (run.pages - int(run.stale[place])) / run.pages
+            what = f"situation {situation}, time {moment}, freshness, %"
+            yield _difference("first rows", what, theirs, ours, None, unit="points")
+
+
+def _events(published: Published, events: dict[str, Any], scale: int) -> Iterator[Check]:
+    """The tolerance is chance around the expectation (c + 1) N, which holds for both."""
+    for table, name in (("P2_3_changes", "changes"), ("P2_4_queries", "queries")):
+        for theirs, ours in zip(published[table], events[name], strict=True):
+            pages, intensity, rows = ours["N"], ours["intensity"], ours["events"]
+            expected, chance = (intensity + 1) * pages, 4 * sqrt(intensity * pages)
+            what = f"{name}: {theirs['N']:,} pages, {theirs['T']:,} units, intensity {intensity}"
+            deviation, tolerance = 100 * (rows / expected - 1), 100 * chance / expected
+            yield Check("events", what, theirs["events"] / scale, rows, deviation, "% of (c+1)N", tolerance)
+
+
+def _volumes(published: Published, outcome: Outcome, scale: int) -> Iterator[Check]:
+    for theirs in published["P2_2_volumes"]:
+        what = f"bytes of {theirs['N']:,} pages at the start"
+        ours = outcome.volumes[theirs["N"] // scale]
+        yield _percent("volumes", what, theirs["bytes"] / scale, ours, None)

@@ -1,0 +1,338 @@
+"""The strategies that can be compared, by name: :data:`STRATEGIES`.
+
+A strategy is made from a :class:`Task`. It is either a :class:`newsbot.recrawl.polling.PollPolicy` or,
+like push, makes all visits itself (:class:`newsbot.simulator.visits.WholeRun`). There are the crawler's
+own policies and those of other crawlers, fixed shares of the budget (most of them are told how often each
+source changes), and push.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+
+from newsbot.items import Kind, PageRecord
+from newsbot.recrawl.baselines import MinifluxType, NutchType
+from newsbot.recrawl.budget import Controller
+from newsbot.recrawl.estimators import rough_rate
+from newsbot.recrawl.index import SquareRootIndex
+from newsbot.recrawl.optimum import Optimum, number_for
+from newsbot.recrawl.pages import EVENT, Ladder
+from newsbot.recrawl.policy import Outcome, Policy
+from newsbot.recrawl.polling import DAY, HOUR, SHORTEST, Array, Polled, PollPolicy, Rows
+from newsbot.recrawl.sources import first_threshold
+from newsbot.rules.schema import Rule
+from newsbot.simulator import allocation
+from newsbot.simulator.allocation import Share
+from newsbot.simulator.requirements import compiled
+from newsbot.simulator.site_world import PAGE, SiteWorld
+from newsbot.simulator.visits import Visits, WholeRun
+
+MOST_A_DAY: Final = DAY / SHORTEST
+"""The most visits of a source in a day: none is visited again within 5 minutes."""
+REMEMBERED: Final = 30
+"""Visits that a page record stores one by one, as in storage."""
+EPOCH: Final = 7 * DAY
+"""Added to times: in a record, 0 means unknown."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PushSettings:
+    """How notices of changes arrive."""
+
+    loss: float = 0.05
+    """Share of notices that never arrive."""
+    notice: float = 10.0
+    """Mean seconds from an event to the arrival of its notice."""
+    safety: float = 6 * HOUR
+    """Seconds between visits that are made without a notice."""
+    servers: int = 1
+    """Downloads at one time, for strategies with a queue."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """What a strategy is made from: the world, the budget, and a random generator.
+
+    A fair strategy uses ``sources``, ``interval`` and ``an_hour`` only; the others say what they are told.
+    """
+
+    world: SiteWorld
+    a_day: float
+    """Visits of a source in a day, on average: the budget."""
+    draw: np.random.Generator
+    push: PushSettings = field(default_factory=PushSettings)
+
+    @property
+    def sources(self) -> int:
+        """Number of sources."""
+        return self.world.sources
+
+    @property
+    def interval(self) -> float:
+        """Seconds between visits of a source if all get the same."""
+        return DAY / self.a_day
+
+    @property
+    def an_hour(self) -> float:
+        """Mean visits of all existing sources in an hour: the budget of a
+        :class:`newsbot.recrawl.budget.Controller`."""
+        return self.a_day * self.world.existing / 24
+
+
+@dataclass(frozen=True, slots=True)
+class Strategy:
+    """A name, what the strategy does in one line, and what makes it."""
+
+    name: str
+    about: str
+    make: Callable[[Task], PollPolicy | WholeRun]
+    budgeted: bool = True
+    """False: it has no budget."""
+
+
+class PageRecords:
+    """A policy of the crawler for pages, with a record for each page."""
+
+    policy: Policy = Ladder()
+    """Without a budget: the ages of the rule."""
+
+    def __init__(self, task: Task) -> None:
+        self._records = [_record(number) for number in range(task.sources)]
+        self._rule = Rule(domain="example.org")
+
+    def next_polls(self, polled: Polled) -> Array:
+        """Write the visits into the records; return the next ones."""
+        visits = zip(polled.rows.tolist(), polled.at.tolist(), (polled.new > 0).tolist(), strict=True)
+        return np.array(
+            [at + self._rest(self._records[row], at + EPOCH, new) for row, at, new in visits], float
+        )
+
+    def _rest(self, record: PageRecord, now: float, changed: bool) -> float:
+        record.first_seen = record.first_seen or now
+        record.checks += 1
+        known = changed if record.checks > 1 else None
+        record.changes += bool(known)
+        outcome = Outcome(kind=Kind.ARTICLE, status=200, changed=known)
+        rest = self.policy.interval(record, outcome, self._rule, now)
+        record.last_fetched = now
+        event: dict[str, Any] = {"at": now, "event": EVENT, "changed": known}
+        record.history = [*record.history[1 - REMEMBERED :], event]
+        return np.inf if rest is None else rest
+
+    def spend(self, requests: float, hours: float) -> None:
+        """Do nothing: there is no budget."""
+
+
+class OptimalPages(PageRecords):
+    """:class:`newsbot.recrawl.optimum.Optimum`, whose number is computed again each hour."""
+
+    def __init__(self, task: Task) -> None:
+        super().__init__(task)
+        self._visits_each = task.a_day / DAY
+        self.policy = Optimum(0.0, self._visits_each)
+
+    def spend(self, requests: float, hours: float) -> None:  # noqa: ARG002  (the number keeps the budget)
+        """Compute the number again."""
+        each = self._visits_each
+        rates = [rate for record in self._records if (rate := rough_rate(record, each)) is not None]
+        if rates:
+            self.policy = Optimum(number_for(rates, each), each)
+
+
+class Newsbot:
+    """The crawler: feeds and sections by the threshold index, pages by a policy for pages, each kind by
+    its share of the budget."""
+
+    def __init__(self, task: Task, pages: PageRecords) -> None:
+        self._page = task.world.kinds == PAGE
+        share = max(1.0 - float(self._page.mean()), 1e-9)
+        self._index, self._pages = _index(task, plain=False, share=share), pages
+        self._polls = 0
+
+    def next_polls(self, polled: Polled) -> Array:
+        """Learn from visits of each kind; return the next ones."""
+        page = self._page[polled.rows]
+        found = np.empty(len(page))
+        for rows, policy in ((~page, self._index), (page, self._pages)):
+            if rows.any():
+                one = Polled(polled.rows[rows], polled.at[rows], polled.new[rows], polled.shown[rows])
+                found[rows] = policy.next_polls(one)
+        self._polls += int((~page).sum())
+        return found
+
+    def spend(self, requests: float, hours: float) -> None:  # noqa: ARG002  (pages keep to their own share)
+        """Hold the index to its share of the budget."""
+        self._index.spend(self._polls, hours)
+        self._pages.spend(0, hours)
+        self._polls = 0
+
+
+class Shared:
+    """Visits of each source by a closed form of :mod:`newsbot.simulator.allocation`."""
+
+    def __init__(self, task: Task, share: Share, *, random: bool = False) -> None:
+        with np.errstate(divide="ignore"):
+            self._interval = DAY / capped(share, task.world.a_day(), task.a_day * task.sources)
+        self._draw = task.draw if random else None
+
+    def next_polls(self, polled: Polled) -> Array:
+        """Return the next visits; nothing is learned. A source without a share is never visited again."""
+        interval = self._interval[polled.rows]
+        if self._draw is not None:
+            interval = interval * self._draw.exponential(size=len(interval))
+        return np.asarray(polled.at + interval)
+
+    def spend(self, requests: float, hours: float) -> None:
+        """Do nothing: the shares are fixed."""
+
+
+class Push:
+    """Sources report their events (WebSub, a sensor); a safety poll finds what was lost on the way.
+
+    There is a visit for each notice, unless one is already waiting, with ``servers`` downloads at one time
+    (0: without limit). Visits are made in the order in which they are wanted. A visit waits first for its
+    host, then for a server; a server that is reserved for a visit takes no other one in the meantime.
+    """
+
+    def __init__(self, task: Task, servers: int) -> None:
+        self._settings, self._draw, self._servers = task.push, task.draw, servers
+
+    def visits(self, world: SiteWorld) -> Visits:
+        """See :class:`newsbot.simulator.visits.WholeRun`."""
+        rows, wanted = self._wanted(world)
+        of_sources = (world.host, world.response, world.gone)
+        at = _serve(rows, wanted, of_sources, np.full(self._servers, -np.inf), world.host_delay)
+        made = at < world.last[rows]
+        rows, at, wait = rows[made], at[made], (at - wanted)[made]
+        order = np.lexsort((at, rows))
+        rows, at, wait = rows[order], at[order], wait[order]
+        until = world.published(rows, at)
+        before = np.concatenate([[0], until[:-1]])[: len(until)].astype(np.intp)
+        before[np.concatenate([[True], rows[1:] != rows[:-1]])[: len(rows)]] = 0
+        return Visits(rows, at, before, until, wait)
+
+    def _wanted(self, world: SiteWorld) -> tuple[Rows, Array]:
+        """Return sources and times of notices and safety polls, by time."""
+        received = self._draw.uniform(size=len(world.moments)) >= self._settings.loss
+        owners = world.owners[received]
+        arrivals = world.moments[received] + self._draw.exponential(self._settings.notice, len(owners))
+        since = np.maximum(world.born, world.begin)
+        phase = self._draw.uniform(0, self._settings.safety, world.sources)
+        polls = np.maximum(np.ceil((world.end - since - phase) / self._settings.safety), 0).astype(np.intp)
+        polled = np.repeat(np.arange(world.sources), polls)
+        number = np.arange(len(polled)) - np.repeat(np.cumsum(polls) - polls, polls)
+        times = (since + phase)[polled] + number * self._settings.safety
+        rows, wanted = np.concatenate([owners, polled]), np.concatenate([arrivals, times])
+        order = np.argsort(wanted, kind="stable")
+        return rows[order], wanted[order]
+
+
+def capped(share: Share, rates: Array, budget: float) -> Array:
+    """Return visits a day, none above :data:`MOST_A_DAY`; what is cut off is shared among the others."""
+    visits = np.zeros_like(rates)
+    left = np.ones(len(rates), bool)
+    while left.any() and budget > 0:
+        visits[left] = share(rates[left], budget)
+        over = left & (visits >= MOST_A_DAY)
+        if not over.any():
+            break
+        visits[over] = MOST_A_DAY
+        budget -= MOST_A_DAY * over.sum()
+        left &= ~over
+        visits[left] = 0.0
+    return visits
+
+
+@compiled
+def _serve(
+    rows: Rows, wanted: Array, sources: tuple[Rows, Array, Array], servers: Array, delay: float
+) -> Array:
+    """Return when each visit begins; NaN if another visit of the source is still waiting then.
+
+    ``sources``: host, seconds of an answer, end of each source; ``servers``: when each is free.
+    """
+    hosts, response, gone = sources
+    at = np.full(len(rows), np.nan)
+    begins = np.full(len(gone), -np.inf)
+    free = np.full(hosts.max() + 1, -np.inf)
+    for place in range(len(rows)):
+        row = rows[place]
+        if begins[row] >= min(wanted[place], gone[row]):
+            continue
+        host = hosts[row]
+        begin = max(wanted[place], free[host])
+        if len(servers):
+            server = np.argmin(servers)
+            begin = max(begin, servers[server])
+            servers[server] = begin + response[row]
+        at[place] = begins[row] = begin
+        free[host] = begin + max(delay, response[row])
+    return at
+
+
+def _record(number: int) -> PageRecord:
+    url = f"https://example.org/{number}"
+    key = number.to_bytes(8, "big")
+    return PageRecord(url=url, fingerprint=key, host="example.org", source="example.org", kind=Kind.ARTICLE)
+
+
+def _index(task: Task, *, told: bool = False, plain: bool = True, share: float = 1.0) -> SquareRootIndex:
+    an_hour, sources = task.an_hour * share, max(1, round(task.sources * share))
+    controller = Controller(an_hour, first_threshold(an_hour, sources), 0.5)
+    return SquareRootIndex(task.sources, controller, known=task.world if told else None, plain=plain)
+
+
+def _shared(name: str, about: str, share: Share, *, random: bool = False) -> Strategy:
+    return Strategy(name, about, lambda task: Shared(task, share, random=random))
+
+
+_ALL: Final = (
+    Strategy(
+        "newsbot",
+        "the crawler's: threshold index with window and busy hours; pages by the optimum of estimated rates",
+        lambda task: Newsbot(task, OptimalPages(task)),
+    ),
+    Strategy(
+        "newsbot_ages",
+        "the same, pages at set ages (the default of the crawler)",
+        lambda task: Newsbot(task, PageRecords(task)),
+    ),
+    Strategy("threshold", "square-root threshold index with learned hours alone", _index),
+    Strategy(
+        "threshold_told", "the same, told the true rate of each hour", lambda task: _index(task, told=True)
+    ),
+    Strategy(
+        "nutch",
+        "as Apache Nutch: sooner after a change, later after none",
+        lambda task: NutchType(task.sources, Controller(task.an_hour, 0.4, 0.5), task.interval),
+    ),
+    Strategy(
+        "miniflux",
+        "as Miniflux: by the items of the last week",
+        lambda task: MinifluxType(task.sources, Controller(task.an_hour, 1.0, 1.0)),
+    ),
+    _shared("cyclic", "all at the same interval", allocation.uniform),
+    _shared("random", "all equally often, at random moments", allocation.uniform, random=True),
+    _shared("proportional", "in proportion to the true rates of change", allocation.proportional),
+    _shared("square_root", "in proportion to the roots of the true rates", allocation.square_root),
+    _shared("freshest", "the optimum of freshness of Cho and Garcia-Molina, told rates", allocation.freshest),
+    _shared("youngest", "the optimum of age of Cho and Garcia-Molina, told rates", allocation.youngest),
+    _shared(
+        "azar",
+        "the closed form of Azar and others, random, told rates",
+        allocation.freshest_random,
+        random=True,
+    ),
+    Strategy("push", "a visit for each notice, and safety polls", lambda task: Push(task, 0), False),
+    Strategy(
+        "push_queue",
+        "the same with --servers downloads at one time",
+        lambda task: Push(task, task.push.servers),
+        False,
+    ),
+)
+STRATEGIES: Final[Mapping[str, Strategy]] = {one.name: one for one in _ALL}

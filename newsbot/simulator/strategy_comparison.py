@@ -1,0 +1,254 @@
+"""Runs strategies on the same worlds: each figure with its confidence interval, and the smallest budget
+for a target."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from statistics import NormalDist, fmean, stdev
+from typing import Any, Final
+
+import numpy as np
+
+from newsbot.clock import parse_duration
+from newsbot.errors import ArgumentError
+from newsbot.simulator.files import Table, as_table
+from newsbot.simulator.site_world import KINDS, SiteWorld, Worlds
+from newsbot.simulator.strategies import MOST_A_DAY, PushSettings, Task
+from newsbot.simulator.strategy_choice import Choice
+from newsbot.simulator.visit_figures import MINUTE, UNITS, VisitFigures, measure
+from newsbot.simulator.visits import run_policy
+
+STUDENT: Final = (
+    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
+    2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
+    2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
+)  # fmt: skip
+"""Student's t of 97.5 %, for 1 to 30 degrees of freedom."""
+AIMS: Final = ("freshness", "age", "median", "mean", "p95", "p99", "lost", "over_12h")
+"""Figures that a larger budget makes better."""
+LEAST: Final = 0.25
+"""Visits of a source in a day: the smallest budget that is tried."""
+PRECISION: Final = 1.05
+"""The found budget is at most this factor above the smallest one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A mean over seeds with its 95 % confidence interval, which is NaN for a single seed."""
+
+    mean: float
+    low: float
+    high: float
+
+    def as_dict(self) -> dict[str, float | None]:
+        """Return it for JSON, with None where there is no number."""
+        named = {"mean": self.mean, "low": self.low, "high": self.high}
+        return {name: value if math.isfinite(value) else None for name, value in named.items()}
+
+
+Estimates = dict[str, Estimate]
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """The results of one strategy: estimates of all figures, of each kind of source, and the run of each
+    seed."""
+
+    choice: Choice
+    a_day: float
+    figures: Estimates
+    kinds: dict[str, Estimates]
+    """Empty if there is one kind only."""
+    runs: Sequence[VisitFigures]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A figure and its bound: at least for freshness, at most for all others."""
+
+    figure: str
+    bound: float
+    strict: bool
+    text: str
+
+    def met(self, value: float) -> bool:
+        """Return whether a value keeps the bound; NaN does not."""
+        over = value - self.bound if self.figure == "freshness" else self.bound - value
+        return over > 0 if self.strict else over >= 0
+
+
+def compare(
+    worlds: Worlds,
+    choices: Sequence[Choice],
+    a_day: float,
+    seeds: Sequence[int],
+    push: PushSettings,
+    *,
+    progress: Callable[[], None] = lambda: None,
+) -> list[Compared]:
+    """Return the results of each strategy on the worlds of the seeds; all strategies meet the same events."""
+    runs: list[list[tuple[VisitFigures, dict[str, VisitFigures]]]] = [[] for _ in choices]
+    for seed in seeds:
+        world = worlds.of_seed(seed)
+        for place, choice in enumerate(choices):
+            runs[place].append(run_one(world, choice, a_day, seed, push))
+            progress()
+    return [
+        Compared(
+            choice,
+            a_day,
+            _estimates([whole for whole, _ in found]),
+            {kind: _estimates([kinds[kind] for _, kinds in found]) for kind in found[0][1]},
+            [whole for whole, _ in found],
+        )
+        for choice, found in zip(choices, runs, strict=True)
+    ]
+
+
+def run_one(
+    world: SiteWorld, choice: Choice, a_day: float, seed: int, push: PushSettings
+) -> tuple[VisitFigures, dict[str, VisitFigures]]:
+    """Return the figures of one run, and those of each kind of source if there are several kinds."""
+    task = Task(world=world, a_day=a_day, draw=np.random.default_rng([seed, 9]), push=push)
+    first = np.random.default_rng([seed, 10]).uniform(0, task.interval, world.sources)
+    visits = run_policy(world, choice.strategy.make(task), first)
+    kinds = np.unique(world.kinds).tolist()
+    by_kind = {KINDS[one]: measure(world, visits, choice.way, one) for one in kinds if len(kinds) > 1}
+    return measure(world, visits, choice.way), by_kind
+
+
+def estimate(values: Iterable[float]) -> Estimate:
+    """Return the mean of those values that are numbers, with Student's confidence interval."""
+    known = [value for value in values if math.isfinite(value)]
+    mean = fmean(known) if known else math.nan
+    if len(known) < 2:
+        return Estimate(mean, math.nan, math.nan)
+    freedom = len(known) - 1
+    quantile = STUDENT[freedom - 1] if freedom <= len(STUDENT) else NormalDist().inv_cdf(0.975)
+    half = quantile * stdev(known) / math.sqrt(len(known))
+    return Estimate(mean, mean - half, mean + half)
+
+
+def _estimates(runs: Sequence[VisitFigures]) -> Estimates:
+    return {name: estimate(run.figures[name] for run in runs) for name in runs[0].figures}
+
+
+def as_document(about: str, found: Sequence[Compared], seeds: Sequence[int]) -> dict[str, Any]:
+    """Return all results as one JSON object."""
+
+    def document(figures: Estimates) -> dict[str, Any]:
+        return {name: value.as_dict() for name, value in figures.items()}
+
+    return {
+        "world": about,
+        "budget": found[0].a_day,
+        "seeds": list(seeds),
+        "units": UNITS,
+        "policies": [
+            {
+                "policy": one.choice.label,
+                "request": one.choice.way,
+                "figures": document(one.figures),
+                "kinds": {kind: document(figures) for kind, figures in one.kinds.items()},
+                "hosts": {
+                    host: {"mean": mean, "peak": peak} for host, (mean, peak) in one.runs[0].hosts.items()
+                },
+            }
+            for one in found
+        ],
+    }
+
+
+def as_tables(found: Sequence[Compared], seeds: Sequence[int]) -> dict[str, Table]:
+    """Return the tables ``policies``, ``policy_seeds`` and ``policy_hosts``."""
+    policies, of_seeds, hosts = [], [], []
+    for one in found:
+        label = one.choice.label
+        for kind, figures in {"all": one.figures, **one.kinds}.items():
+            row: dict[str, object] = {"policy": label, "kind": kind, "budget": one.a_day}
+            for name, value in figures.items():
+                row |= {name: value.mean, f"{name}_low": value.low, f"{name}_high": value.high}
+            policies.append(row)
+        for seed, run in zip(seeds, one.runs, strict=True):
+            of_seeds.append({"policy": label, "seed": seed, **run.figures})
+        for host, (mean, peak) in one.runs[0].hosts.items():
+            hosts.append({"policy": label, "host": host, "mean": mean, "peak": peak})
+    tables = {"policies": policies, "policy_seeds": of_seeds, "policy_hosts": hosts}
+    return {name: as_table(rows) for name, rows in tables.items()}
+
+
+def read_targets(text: str) -> list[Target]:
+    """Return what ``p95<30m,lost<1%`` says. Raises :class:`ArgumentError` that says what is allowed."""
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    if not parts:
+        raise ArgumentError("--target: say what is wanted, for example p95<30m or freshness>90%")
+    return [_target(part) for part in parts]
+
+
+def _target(text: str) -> Target:
+    match = re.fullmatch(r"(\w+)\s*(<=|>=|<|>)\s*([\w.]+%?)", text)
+    if match is None:
+        raise ArgumentError(f"--target {text}: write for example p95<30m, lost<1% or freshness>90%")
+    name, sign, bound = match.groups()
+    if name not in AIMS:
+        near = get_close_matches(name, AIMS, 1)
+        hint = f" (did you mean {near[0]!r}?)" if near else ""
+        raise ArgumentError(f"--target {text}: unknown figure {name!r}{hint}; allowed: {', '.join(AIMS)}")
+    wanted, side = (">", "above") if name == "freshness" else ("<", "below")
+    if sign[0] != wanted:
+        raise ArgumentError(f"--target {text}: {name} can be held {side} a bound only")
+    return Target(name, _bound(text, name, bound), len(sign) == 1, text)
+
+
+def _bound(text: str, name: str, bound: str) -> float:
+    share = UNITS[name] == "%"
+    try:
+        if share and 0 <= float(bound.removesuffix("%")) <= 100:
+            return float(bound.removesuffix("%"))
+        if not share and bound[-1] in "smhdw":
+            return parse_duration(bound) / MINUTE
+    except ValueError:
+        pass
+    unit = "a share from 0% to 100%" if share else "a duration such as 90s, 30m or 2h"
+    raise ArgumentError(f"--target {text}: {bound!r} is not {unit}")
+
+
+def smallest_budget(
+    run: Callable[[float], Compared], targets: Sequence[Target], *, budgeted: bool = True
+) -> tuple[float | None, Compared]:
+    """Return the smallest budget whose run meets all targets, and that run, by bisection on a logarithmic
+    scale.
+
+    The budget is None if none meets them; then the run is that of the largest. More visits are assumed to
+    make no figure worse. A strategy without a budget is run once.
+    """
+
+    def met(compared: Compared) -> bool:
+        return all(target.met(compared.figures[target.figure].mean) for target in targets)
+
+    best = run(MOST_A_DAY)
+    if not met(best):
+        return None, best
+    if not budgeted:
+        return best.figures["visits"].mean, best
+    low, high = LEAST, MOST_A_DAY
+    tried = run(low)
+    if met(tried):
+        return low, tried
+    while high / low > PRECISION:
+        middle = math.sqrt(low * high)
+        tried = run(middle)
+        if met(tried):
+            high, best = middle, tried
+        else:
+            low = middle
+    return high, best
+
+
+def most_rounds() -> int:
+    """Return how many runs :func:`smallest_budget` makes at most."""
+    return 2 + math.ceil(math.log2(math.log(MOST_A_DAY / LEAST) / math.log(PRECISION)))
