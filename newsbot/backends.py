@@ -5,17 +5,15 @@
 
 from __future__ import annotations
 
-import math
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from newsbot.clock import DAY, Clock, system_clock
-from newsbot.config.numbers import MOST_NEAR_DAYS, SettingsLike
-from newsbot.dedup.index import KEEP, NearIndex
+from newsbot.config.check import SettingsLike, number_of
+from newsbot.dedup.index import NearIndex
 from newsbot.dedup.sqlite import SqliteIndex
 from newsbot.dedup.sqlite import empty as empty_sqlite_index
-from newsbot.errors import ArgumentError
 from newsbot.frontier.base import Frontier
 from newsbot.frontier.sqlite.frontier import SqliteFrontier
 from newsbot.rules import RuleSet, load_rules
@@ -91,21 +89,10 @@ def open_index(settings: SettingsLike) -> NearIndex:
     no number of days.
     """
     if not settings.get("REDIS_URL"):
-        return SqliteIndex(data_file(settings), keep=_near_seconds(settings))
+        return SqliteIndex(data_file(settings), keep=number_of(settings, "NEWSBOT_NEAR_DAYS") * DAY)
     from newsbot.dedup.redis import RedisIndex  # noqa: PLC0415  (as for storage)
 
-    return RedisIndex(settings, keep=_near_seconds(settings))
-
-
-def _near_seconds(settings: SettingsLike) -> float:
-    given = settings.get("NEWSBOT_NEAR_DAYS")
-    try:
-        days = KEEP / DAY if given in (None, "") else float(given)
-    except (TypeError, ValueError):
-        days = math.nan
-    if not 1 <= days <= MOST_NEAR_DAYS:
-        raise ArgumentError(f"NEWSBOT_NEAR_DAYS={given}: must be a number, 1 to {MOST_NEAR_DAYS}")
-    return days * DAY
+    return RedisIndex(settings, keep=number_of(settings, "NEWSBOT_NEAR_DAYS") * DAY)
 
 
 def empty_index(settings: SettingsLike) -> None:

@@ -34,7 +34,7 @@ from scrapy.utils.log import configure_logging
 from newsbot.cli.log_lines import shape_logs
 from newsbot.cli.terminal import Column, clean, make_console, print_table
 from newsbot.clock import parse_duration
-from newsbot.config.names import strange
+from newsbot.config.check import check_settings, unknown_names
 from newsbot.errors import ArgumentError, UserError
 
 FAULT = 1
@@ -136,13 +136,14 @@ class NewsbotCommand(ScrapyCommand):
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         """Run the chosen action and turn its outcome into output and an exit code."""
         settings = cast("Settings", self.settings)  # set by Scrapy before it calls us
-        if not self.requires_crawler_process:  # else Scrapy has set logging up
-            configure_logging(settings)
-            shape_logs(settings)
         _make_stdout_safe()
-        for line in strange(settings, os.environ):
+        for line in unknown_names(settings, os.environ):
             _complain(line, FAULT)
         try:
+            check_settings(settings)
+            if not self.requires_crawler_process:  # else Scrapy has set logging up
+                configure_logging(settings)
+                shape_logs(settings)
             self.exitcode = self._run(args, opts, settings) or 0
             sys.stdout.flush()
         except ArgumentError as error:

@@ -13,7 +13,6 @@ from newsbot.backends import open_frontier, open_storage
 from newsbot.cli.command import Action, Argument, Call, NewsbotCommand
 from newsbot.cli.terminal import Column, when
 from newsbot.clock import from_iso, iso, system_clock, utc
-from newsbot.config.numbers import check_numbers
 from newsbot.errors import UserError
 from newsbot.frontier.owners import owner_name
 from newsbot.operations.reading import stored
@@ -30,7 +29,6 @@ TEST = Alert(
 
 def alerts(call: Call) -> int:
     """Show what is wrong now, or tell it, or test the telling."""
-    check_numbers(call.settings)
     options = options_from(call.settings)
     if call.options.test:
         now = system_clock()

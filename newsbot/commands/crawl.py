@@ -15,9 +15,8 @@ from scrapy.spiderloader import get_spider_loader
 from newsbot import backends
 from newsbot.alerts.watch import options_from
 from newsbot.clock import system_clock, utc
+from newsbot.config.check import check_parts, check_settings, unknown_names
 from newsbot.config.contact import introduce
-from newsbot.config.names import strange
-from newsbot.config.numbers import check_numbers
 from newsbot.crawl.archive import open_archive
 from newsbot.crawl.scope import check_scope
 from newsbot.errors import ArgumentError, UserError
@@ -45,12 +44,14 @@ class Command(crawl.Command):
         super().process_options(args, opts)
         assert self.settings is not None
         introduce(self.settings)
-        if self.settings.getbool("NEWSBOT_LOG_JSON"):
-            for name in CHATTER:
-                logging.getLogger(name).addFilter(_nothing)
-        for line in strange(self.settings, os.environ):
+        for line in unknown_names(self.settings, os.environ):
             _complain(line, FAULT)
         try:
+            check_settings(self.settings)
+            check_parts(self.settings)
+            if self.settings.getbool("NEWSBOT_LOG_JSON"):
+                for name in CHATTER:
+                    logging.getLogger(name).addFilter(_nothing)
             self._check(args, opts.spargs)
         except ArgumentError as error:
             sys.exit(_complain(f"scrapy crawl: {error}", USAGE))
@@ -72,7 +73,6 @@ class Command(crawl.Command):
 
     def _check(self, args: list[str], spider_arguments: dict[str, Any]) -> None:
         assert self.settings is not None
-        check_numbers(self.settings)
         options_from(self.settings)
         names = sorted(get_spider_loader(self.settings).list())
         _check_words(args, names)

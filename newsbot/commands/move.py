@@ -14,7 +14,7 @@ from newsbot.backends import DATA_FILE, data_file, data_folder
 from newsbot.cli.command import FAULT, Action, Argument, Call, NewsbotCommand, did_you_mean, moment, positive
 from newsbot.cli.terminal import Column, make_console
 from newsbot.clock import iso, system_clock, utc
-from newsbot.config.numbers import SettingsLike
+from newsbot.config.check import SettingsLike
 from newsbot.errors import ArgumentError, DataError
 from newsbot.operations.move import Choice, Compared, Journal, Side, compare_all, copy_all
 from newsbot.operations.move.copying import Report

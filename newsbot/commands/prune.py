@@ -12,14 +12,14 @@ from typing import cast
 from newsbot.cli.command import Action, Argument, Call, NewsbotCommand
 from newsbot.cli.terminal import Column
 from newsbot.clock import parse_duration, utc
+from newsbot.config.check import value_of
+from newsbot.config.table import AGE
 from newsbot.errors import ArgumentError, UserError
 from newsbot.operations.reading import stored
 from newsbot.storage.retention import Retention
 from newsbot.warc.folder import SUFFIX
 
 BATCH = 1000
-LEAST_AGE = 3600.0
-"""Seconds. A slip of the pen (``1s``) must not take all there is."""
 WHAT = {
     "raw": "NEWSBOT_KEEP_RAW",
     "versions": "NEWSBOT_KEEP_VERSIONS",
@@ -33,7 +33,7 @@ def age(text: str) -> float:
         seconds = parse_duration(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from error
-    if seconds < LEAST_AGE:
+    if seconds < AGE.least:
         raise argparse.ArgumentTypeError(f"{text!r} is less than an hour")
     return seconds
 
@@ -78,13 +78,7 @@ class Command(NewsbotCommand):
 
 def _age(call: Call, what: str, setting: str) -> float | None:
     given: float | None = getattr(call.options, what)
-    text = call.settings.get(setting)
-    if given is not None or not text:
-        return given
-    try:
-        return age(str(text))
-    except argparse.ArgumentTypeError as error:
-        raise ArgumentError(f"{setting}: {error}") from error
+    return value_of(call.settings, setting) if given is None else given
 
 
 def _prune_raw(call: Call, before: float) -> int:

@@ -8,7 +8,6 @@ from urllib.parse import urlsplit
 
 from newsbot.cli.command import Action, Argument, Call, NewsbotCommand
 from newsbot.config.contact import introduce
-from newsbot.config.numbers import check_numbers
 from newsbot.errors import ArgumentError
 from newsbot.web.service import Options, serve
 
@@ -19,7 +18,6 @@ def run(call: Call) -> int:
     """Serve until Ctrl-C."""
     settings = call.settings
     introduce(settings)
-    check_numbers(settings)
     public_url = str(call.options.public_url or settings.get("NEWSBOT_PUBLIC_URL") or "")
     if public_url and urlsplit(public_url).scheme not in ("http", "https"):
         raise ArgumentError(f"--public-url {public_url!r} is no address; write https://news.example.org")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 
 from newsbot.backends import data_file, open_frontier, open_storage
-from newsbot.config.numbers import SettingsLike
+from newsbot.config.check import SettingsLike
 from newsbot.errors import DataUnavailable
 from newsbot.frontier.base import Frontier
 from newsbot.storage.base import Storage
