@@ -3,23 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 
-from newsbot.cli.command import Action, Argument, Call, NewsbotCommand, one_of, positive
+from newsbot.cli.command import Action, Argument, NewsbotCommand, one_of, positive
 
 MAX_INTENSITY = 10**6
-
-
-def _step(name: str, module: str = "steps") -> Callable[[Call], int]:
-    """Return what runs a step. What only the simulator needs is imported when a step is run."""
-
-    def run(call: Call) -> int:
-        code: int = getattr(import_module(f"newsbot.simulating.{module}"), name)(call)
-        return code
-
-    return run
 
 
 def intensity(text: str) -> float:
@@ -96,7 +84,7 @@ class Command(NewsbotCommand):
         Action(
             "experiment",
             "Run the published plan (54 fields, 7 strategies) and compare each published figure with ours",
-            _step("experiment", "experiment"),
+            "newsbot.simulating.experiment:experiment",
             (
                 Argument(
                     "--scale", type=positive, default=1, metavar="K", help="divides pages and time (1: full)"
@@ -115,7 +103,7 @@ class Command(NewsbotCommand):
         Action(
             "compare",
             "Run polling policies on the same feeds, sections and pages: freshness, delays, losses, cost",
-            _step("compare", "compare"),
+            "newsbot.simulating.compare:compare",
             (
                 Argument(
                     "--policies",
@@ -133,7 +121,7 @@ class Command(NewsbotCommand):
         Action(
             "plan",
             "Find the smallest budget that meets a target, such as p95<30m",
-            _step("plan", "compare"),
+            "newsbot.simulating.compare:plan",
             (
                 Argument(
                     "--target",
@@ -155,7 +143,7 @@ class Command(NewsbotCommand):
         Action(
             "pages",
             "Make pages of random sizes",
-            _step("pages"),
+            "newsbot.simulating.steps:pages",
             (
                 Argument("--pages", type=positive, required=True, metavar="N", help="how many"),
                 SEED,
@@ -165,16 +153,19 @@ class Command(NewsbotCommand):
         Action(
             "changes",
             "Make a change log of pages",
-            _step("changes"),
+            "newsbot.simulating.steps:changes",
             (PAGES, TIME, INTENSITY, FREQUENCIES, SEED, OUTPUT),
         ),
         Action(
-            "queries", "Make a query log of pages", _step("queries"), (PAGES, TIME, INTENSITY, SEED, OUTPUT)
+            "queries",
+            "Make a query log of pages",
+            "newsbot.simulating.steps:queries",
+            (PAGES, TIME, INTENSITY, SEED, OUTPUT),
         ),
         Action(
             "routes",
             "Split pages among robots",
-            _step("routes"),
+            "newsbot.simulating.steps:routes",
             (
                 PAGES,
                 Argument("--robots", type=positive, required=True, metavar="N", help="how many"),
@@ -184,25 +175,25 @@ class Command(NewsbotCommand):
         Action(
             "robot",
             "Run robots that download every page in turn",
-            _step("robot"),
+            "newsbot.simulating.steps:robot",
             (PAGES, CHANGES, ROUTES, TIME, SEED, OUTPUT),
         ),
         Action(
             "modified",
             "Run robots that ask with HEAD first",
-            _step("modified"),
+            "newsbot.simulating.steps:modified",
             (PAGES, CHANGES, ROUTES, TIME, SEED, OUTPUT),
         ),
         Action(
             "sensor",
             "Run sensors that tell of changed pages when they are asked for",
-            _step("sensor"),
+            "newsbot.simulating.steps:sensor",
             (PAGES, CHANGES, QUERIES, TIME, SEED, OUTPUT),
         ),
         Action(
             "merge",
             "Join runs: tables (CSV and Parquet) and a report of them all",
-            _step("merge"),
+            "newsbot.simulating.steps:merge",
             (
                 Argument(
                     "runs", type=Path, nargs="+", metavar="RUN", help="files of robot, modified, sensor"
@@ -213,7 +204,7 @@ class Command(NewsbotCommand):
         Action(
             "report",
             "Make report.html of a folder again from its tables",
-            _step("report"),
+            "newsbot.simulating.steps:report",
             (Argument("folder", type=Path, metavar="DIR", help="a folder of experiment or merge"),),
         ),
     )

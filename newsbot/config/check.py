@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
 from typing import Any, Protocol, cast
 
 from newsbot.config.table import SETTINGS, Setting
@@ -90,8 +91,6 @@ def unknown_names(settings: Mapping[Any, Any], environment: Mapping[str, str]) -
 
 
 def _hint(name: str, known: set[str]) -> str:
-    from difflib import get_close_matches  # noqa: PLC0415  (expensive, and seldom needed)
-
     near = get_close_matches(name, sorted(known), n=1, cutoff=0.8)
     return f" (did you mean {near[0]}?)" if near else ""
 

@@ -9,12 +9,12 @@ from typing import Any, cast
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from newsbot.backends import stored
 from newsbot.cli.command import Call
 from newsbot.cli.terminal import Column, make_console
 from newsbot.clock import parse_duration
 from newsbot.errors import ArgumentError
 from newsbot.items import Kind
-from newsbot.operations.reading import stored
 from newsbot.simulator.files import make_folder
 from newsbot.simulator.judging import UNITS
 from newsbot.simulator.replaying import Recorded, from_pages, from_polls
