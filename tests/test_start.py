@@ -13,10 +13,11 @@ from pkgutil import iter_modules
 import pytest
 
 import newsbot.commands
-from newsbot.actions.demo import DEFAULT_ARTICLES, MIN_ARTICLES
 from newsbot.actions.monitor import SHOWN
 from newsbot.authoring.fresh import ARTICLES
 from newsbot.cli.command import Action, NewsbotCommand, load, make_parser
+from newsbot.demo.plan import MIN_ARTICLES
+from newsbot.demo.server import DEFAULT_ARTICLES
 from newsbot.operations.exporting import FORMATS
 from newsbot.operations.exporting.feed import TYPES
 

@@ -71,10 +71,11 @@ def _words(given: Any) -> list[str]:
 
 
 def _url(given: Any) -> str:
-    parts = urlsplit(_text(given).strip())
-    if given and not (parts.scheme in {"http", "https"} and parts.hostname):
+    url = _text(given).strip()
+    parts = urlsplit(url)
+    if url and not (parts.scheme in {"http", "https"} and parts.hostname):
         raise ValueError(given)
-    return given.strip()
+    return url
 
 
 def _level(given: Any) -> int:
