@@ -1,26 +1,28 @@
-"""Which backend serves which role: the embedded file, or the servers that the settings name.
+"""Opens what the settings name: rules; frontier, storage and near-duplicate index in the file or on servers.
 
-``settings`` is anything with ``get(name, default)``: Scrapy's settings or a dict.
+A backend is imported when it is opened: a program that uses no server does not wait for pymongo, and a
+command that only reads rules does not wait for numpy. ``settings`` is anything with ``get(name, default)``:
+Scrapy's settings or a dict.
 """
 
 from __future__ import annotations
 
-import math
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from newsbot.clock import DAY, Clock, system_clock
-from newsbot.config.numbers import MOST_NEAR_DAYS, SettingsLike
-from newsbot.dedup.index import KEEP, NearIndex
-from newsbot.dedup.sqlite import SqliteIndex
-from newsbot.dedup.sqlite import empty as empty_sqlite_index
-from newsbot.errors import ArgumentError
-from newsbot.frontier.base import Frontier
-from newsbot.frontier.sqlite.frontier import SqliteFrontier
-from newsbot.rules import RuleSet, load_rules
-from newsbot.storage.base import Storage
-from newsbot.storage.sqlite import SqliteStorage
+from newsbot.config.check import SettingsLike, number_of
+from newsbot.errors import DataUnavailable
+
+if TYPE_CHECKING:
+    from newsbot.dedup.index import NearIndex
+    from newsbot.frontier.base import Frontier
+    from newsbot.rules import RuleSet
+    from newsbot.storage.base import Storage
 
 DATA_FILE = "newsbot.db"
 _OF_THEIR_SCHEDULER = (
@@ -59,14 +61,18 @@ def rules_folder(settings: SettingsLike) -> Path | Traversable:
 
 def open_rules(settings: SettingsLike) -> RuleSet:
     """Load all rules. Raises :class:`newsbot.errors.RulesError` with all problems at once."""
+    from newsbot.rules import load_rules
+
     return load_rules(rules_folder(settings))
 
 
 def open_frontier(settings: SettingsLike, clock: Clock = system_clock) -> Frontier:
     """Open the frontier. Raises :class:`newsbot.errors.DataError`."""
     if not settings.get("REDIS_URL"):
+        from newsbot.frontier.sqlite.frontier import SqliteFrontier
+
         return SqliteFrontier(data_file(settings), clock=clock)
-    from newsbot.frontier.redis import RedisFrontier  # noqa: PLC0415  (as for storage)
+    from newsbot.frontier.redis import RedisFrontier
 
     return RedisFrontier(settings, keep_within=REDIS_KEEPS, clock=None if clock is system_clock else clock)
 
@@ -78,8 +84,10 @@ def open_storage(settings: SettingsLike, *, hurried: bool = False) -> Storage:
     """
     uri = settings.get("MONGO_URI")
     if not uri:
+        from newsbot.storage.sqlite import SqliteStorage
+
         return SqliteStorage(data_file(settings))
-    from newsbot.storage.mongo import MongoStorage  # noqa: PLC0415  (who has no server need not wait for pymongo)
+    from newsbot.storage.mongo import MongoStorage
 
     return MongoStorage(uri, hurried=hurried)
 
@@ -87,33 +95,60 @@ def open_storage(settings: SettingsLike, *, hurried: bool = False) -> Storage:
 def open_index(settings: SettingsLike) -> NearIndex:
     """Open the near-duplicate index.
 
-    Raises :class:`newsbot.errors.DataError`, and :class:`newsbot.errors.ArgumentError` for a setting that is
-    no number of days.
+    Raises :class:`newsbot.errors.DataError`, and :class:`newsbot.errors.ArgumentError` if NEWSBOT_NEAR_DAYS
+    is not a number of days.
     """
+    keep = number_of(settings, "NEWSBOT_NEAR_DAYS") * DAY
     if not settings.get("REDIS_URL"):
-        return SqliteIndex(data_file(settings), keep=_near_seconds(settings))
-    from newsbot.dedup.redis import RedisIndex  # noqa: PLC0415  (as for storage)
+        from newsbot.dedup.sqlite import SqliteIndex
 
-    return RedisIndex(settings, keep=_near_seconds(settings))
+        return SqliteIndex(data_file(settings), keep=keep)
+    from newsbot.dedup.redis import RedisIndex
+
+    return RedisIndex(settings, keep=keep)
 
 
-def _near_seconds(settings: SettingsLike) -> float:
-    given = settings.get("NEWSBOT_NEAR_DAYS")
+@contextmanager
+def stored(settings: SettingsLike) -> Iterator[Storage]:
+    """Open the storage for a command that only looks.
+
+    Raises :class:`DataUnavailable` if nothing has been crawled yet: no file is made.
+    """
+    if not settings.get("MONGO_URI"):
+        _must_exist(settings)
+    with closing(open_storage(settings)) as storage:
+        yield storage
+
+
+@contextmanager
+def queued(settings: SettingsLike) -> Iterator[Frontier]:
+    """Open the frontier for a command that only looks. Raises as :func:`stored` does."""
+    if not settings.get("REDIS_URL"):
+        _must_exist(settings)
+    with closing(open_frontier(settings)) as frontier:
+        yield frontier
+
+
+def _must_exist(settings: SettingsLike) -> None:
+    path = data_file(settings)
     try:
-        days = KEEP / DAY if given in (None, "") else float(given)
-    except (TypeError, ValueError):
-        days = math.nan
-    if not 1 <= days <= MOST_NEAR_DAYS:
-        raise ArgumentError(f"NEWSBOT_NEAR_DAYS={given}: must be a number, 1 to {MOST_NEAR_DAYS}")
-    return days * DAY
+        exists = path.exists()
+    except OSError as error:  # a folder on the way may not be entered
+        raise DataUnavailable(f"{path}: cannot be read ({error.strerror})") from error
+    if not exists:
+        raise DataUnavailable(
+            f"{path}: nothing has been crawled yet; run: scrapy crawl news (or set NEWSBOT_DATA)"
+        )
 
 
 def empty_index(settings: SettingsLike) -> None:
-    """Throw the near-duplicate index away, whatever made it. Raises :class:`newsbot.errors.DataError`."""
+    """Delete the near-duplicate index, of any version. Raises :class:`newsbot.errors.DataError`."""
     if not settings.get("REDIS_URL"):
-        empty_sqlite_index(data_file(settings))
+        from newsbot.dedup import sqlite
+
+        sqlite.empty(data_file(settings))
         return
-    from newsbot.dedup import redis  # noqa: PLC0415  (as for storage)
+    from newsbot.dedup import redis
 
     redis.empty(settings)
 
@@ -142,4 +177,8 @@ def place_of(backend: Frontier | Storage | NearIndex) -> str:
 
 def is_local(backend: Frontier | Storage | NearIndex) -> bool:
     """Return True for the embedded file."""
+    from newsbot.dedup.sqlite import SqliteIndex
+    from newsbot.frontier.sqlite.frontier import SqliteFrontier
+    from newsbot.storage.sqlite import SqliteStorage
+
     return isinstance(backend, SqliteFrontier | SqliteStorage | SqliteIndex)

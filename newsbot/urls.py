@@ -19,12 +19,15 @@ The canonical URL *names* a page; what is fetched stays what the site wrote. Del
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 from hashlib import blake2b
 from ipaddress import ip_address
+from typing import TYPE_CHECKING
 
 import ada_url
-import tldextract
+
+if TYPE_CHECKING:
+    from tldextract import TLDExtract
 
 MAX_URL = 8192
 """Characters; longer URLs are refused (servers refuse them too, mostly from 8 kB on)."""
@@ -90,8 +93,6 @@ _UNTIDY_ESCAPE = re.compile(
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _SESSION_IN_PATH = re.compile(r";(?:[a-z]*sessionid|phpsessid)(?:=[^/;]*)?(?=[/;]|$)", re.IGNORECASE)
 _SLASHES = re.compile("//+")
-
-_suffixes = tldextract.TLDExtract(cache_dir=None, suffix_list_urls=(), include_psl_private_domains=True)
 
 
 def canonicalize(url: str, drop_query: tuple[str, ...] = ()) -> str:
@@ -176,10 +177,17 @@ def site_of(host: str) -> str:
     name = name.partition(":")[0]
     if _is_address(name):
         return name
-    found = _suffixes.extract_str(name)
+    found = _suffix_list().extract_str(name)
     if not found.suffix:  # the list's own last rule: an unknown top level is a suffix
         return ".".join(name.rsplit(".", 2)[-2:])
     return found.top_domain_under_public_suffix or name
+
+
+@cache
+def _suffix_list() -> TLDExtract:
+    import tldextract  # noqa: PLC0415  (it imports requests: a quarter of the start of a command)
+
+    return tldextract.TLDExtract(cache_dir=None, suffix_list_urls=(), include_psl_private_domains=True)
 
 
 def is_asset(url: str) -> bool:

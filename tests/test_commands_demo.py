@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from newsbot.commands import demo
+from newsbot.actions import demo
 from newsbot.demo.publishing import MIN_ARTICLES
 from tests.commandline import Answer, Place
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from newsbot.commands.sources import MOST_REPEATED
+from newsbot.actions.sources import MOST_REPEATED
 from newsbot.dedup.minhash import text_key
 from newsbot.items import Kind
 from newsbot.push.trust import HALF_LIFE, TRUST, Trust

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from newsbot.actions.move import _place
 from newsbot.clock import utc
-from newsbot.commands.move import _place
 from newsbot.crawl.entries import entry_again
 from newsbot.crawl.refill import Refill
 from newsbot.dedup.sqlite import SqliteIndex

@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from pymongo import MongoClient
 
-from newsbot.config.numbers import SettingsLike
+from newsbot.config.check import SettingsLike
 from newsbot.dedup.minhash import text_key
 from newsbot.items import Article
 from newsbot.pipelines.exact import ExactDuplicatePipeline

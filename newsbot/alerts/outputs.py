@@ -24,7 +24,7 @@ from urllib.parse import urlsplit
 
 from newsbot.alerts.rules import Message
 from newsbot.cli.terminal import clean, one_line
-from newsbot.config.numbers import SettingsLike
+from newsbot.config.check import SettingsLike
 from newsbot.errors import ArgumentError
 
 logger = logging.getLogger(__name__)

@@ -14,7 +14,7 @@ from newsbot.alerts.measuring import keep_totals, measure
 from newsbot.alerts.outputs import AT_ONCE, Output, OutputError, outputs_from
 from newsbot.alerts.rules import RULES, Alert, Limits, Message, find
 from newsbot.clock import Clock
-from newsbot.config.numbers import SettingsLike
+from newsbot.config.check import SettingsLike
 from newsbot.errors import ArgumentError
 from newsbot.frontier.base import Frontier
 from newsbot.storage.base import Storage
@@ -48,7 +48,7 @@ class Options:
 
 
 def options_from(settings: SettingsLike) -> Options:
-    """Return the options. Raises :class:`ArgumentError`; see :mod:`newsbot.config.numbers`."""
+    """Return the options. Raises :class:`ArgumentError`; see :mod:`newsbot.config.check`."""
     given = settings.get("NEWSBOT_ALERTS_OFF") or ""
     words = given if isinstance(given, list | tuple) else str(given).replace(",", " ").split()
     for word in words:

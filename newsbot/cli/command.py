@@ -5,7 +5,12 @@ A command is a module of :mod:`newsbot.commands` with a class that names its act
     class Command(NewsbotCommand):
         summary = "Find and read the stored articles"
         actions = (
-            Action("search", "Find texts", search, (Argument("query"), Argument("--limit", type=positive))),
+            Action(
+                "search",
+                "Find articles",
+                "newsbot.actions.articles:search",
+                (Argument("query"), Argument("--limit", type=positive)),
+            ),
         )
 
 A command without subcommands has one action whose name is empty. An action is called with a
@@ -25,6 +30,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from difflib import get_close_matches
+from importlib import import_module
 from typing import Any, ClassVar, NoReturn, cast
 
 from scrapy.commands import ScrapyCommand
@@ -32,9 +38,9 @@ from scrapy.settings import SETTINGS_PRIORITIES, Settings
 from scrapy.utils.log import configure_logging
 
 from newsbot.cli.log_lines import shape_logs
-from newsbot.cli.terminal import Column, clean, make_console, print_table
+from newsbot.cli.terminal import Column, clean, is_pipe, make_console, plain_table, print_table
 from newsbot.clock import parse_duration
-from newsbot.config.names import strange
+from newsbot.config.check import check_settings, unknown_names
 from newsbot.errors import ArgumentError, UserError
 
 FAULT = 1
@@ -52,12 +58,22 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One thing that a command does. ``name`` may be two words (``import ftr``), or empty."""
+    """One thing that a command does. ``name`` may be two words (``import ftr``), or empty.
+
+    ``run`` is a function, or the place of one: ``newsbot.actions.add:add`` is imported when it runs, so that
+    ``scrapy --help`` and other commands do not wait for what this action needs.
+    """
 
     name: str
     help: str
-    run: Callable[[Call], int | None]
+    run: str | Callable[[Call], int | None]
     arguments: tuple[Argument, ...] = ()
+
+
+def load(place: str) -> Any:
+    """Return the object of a module, named as ``package.module:name``."""
+    module, _, name = place.partition(":")
+    return getattr(import_module(module), name)
 
 
 class Call:
@@ -68,16 +84,19 @@ class Call:
         self.settings = settings
         self.json = as_json
         """True when a program reads: answer with :meth:`document` or :meth:`record`."""
-        self.console = make_console(sys.stdout)
+        self._console = None if is_pipe(sys.stdout) else make_console(sys.stdout)
 
     def table(self, columns: Sequence[Column], rows: Iterable[Sequence[object]]) -> None:
         """Print a table on stdout."""
-        print_table(self.console, columns, rows)
+        if self._console is not None:
+            print_table(self._console, columns, rows)
+        else:
+            sys.stdout.writelines(f"{line}\n" for line in plain_table(columns, list(rows)))
 
     def text(self, text: str = "") -> None:
         """Print text on stdout: wrapped on a terminal, as it is elsewhere."""
-        if self.console.is_terminal:
-            self.console.print(clean(text), overflow="fold")
+        if self._console is not None and self._console.is_terminal:
+            self._console.print(clean(text), overflow="fold")
         else:
             sys.stdout.write(clean(text) + "\n")
 
@@ -136,13 +155,14 @@ class NewsbotCommand(ScrapyCommand):
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         """Run the chosen action and turn its outcome into output and an exit code."""
         settings = cast("Settings", self.settings)  # set by Scrapy before it calls us
-        if not self.requires_crawler_process:  # else Scrapy has set logging up
-            configure_logging(settings)
-            shape_logs(settings)
         _make_stdout_safe()
-        for line in strange(settings, os.environ):
+        for line in unknown_names(settings, os.environ):
             _complain(line, FAULT)
         try:
+            check_settings(settings)
+            if not self.requires_crawler_process:  # else Scrapy has set logging up
+                configure_logging(settings)
+                shape_logs(settings)
             self.exitcode = self._run(args, opts, settings) or 0
             sys.stdout.flush()
         except ArgumentError as error:
@@ -164,7 +184,8 @@ class NewsbotCommand(ScrapyCommand):
             return 0
         action, rest = choose(self.actions, args)
         options = make_parser(self.name, action).parse(rest)
-        return action.run(Call(options, settings, as_json=opts.as_json))
+        run: Callable[[Call], int | None] = load(action.run) if isinstance(action.run, str) else action.run
+        return run(Call(options, settings, as_json=opts.as_json))
 
     def _print_help(self, args: list[str]) -> None:
         try:

@@ -2,26 +2,27 @@
 
 On a terminal a table is drawn by rich and wide columns wrap. In a pipe or a file every row is one
 line, nothing is cut, and there are no colours: ``grep`` and ``cut`` work. Text from the web is
-cleaned of control characters first, so that no page can steer the terminal.
+cleaned of control characters first, so that no page can steer the terminal. Rich is imported where
+it is used: most output does not need it.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
-from typing import Literal, TextIO
+from typing import TYPE_CHECKING, Literal, TextIO
 
-from rich import box
 from rich.cells import cell_len
-from rich.console import Console
-from rich.padding import Padding
-from rich.table import Table
-from rich.text import Text
 
 from newsbot.clock import utc
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 READABLE = 24
@@ -51,8 +52,15 @@ def one_line(value: object) -> str:
     return "" if value is None else clean(_BLANK.sub(" ", str(value))).strip()
 
 
+def is_pipe(stream: TextIO) -> bool:
+    """Return True if a stream is certainly not a terminal for rich, whatever its variables say."""
+    return not (stream.isatty() or os.environ.get("FORCE_COLOR") or os.environ.get("TTY_COMPATIBLE"))
+
+
 def make_console(stream: TextIO | None = None) -> Console:
     """Return a console that prints what it is given: no markup, no emoji codes, no guessing of colours."""
+    from rich.console import Console
+
     return Console(file=stream or sys.stdout, highlight=False, markup=False, emoji=False, soft_wrap=False)
 
 
@@ -80,6 +88,10 @@ def _fits(width: int, columns: Sequence[Column], cells: Sequence[Sequence[str]])
 
 def _rich_table(columns: Sequence[Column], cells: Sequence[Sequence[str]]) -> Table:
     """Return the table for a terminal; long words such as URLs fold, nothing is cut."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
     for at, column in enumerate(columns):
         longest = max((cell_len(row[at]) for row in cells), default=0)
@@ -107,6 +119,9 @@ def _heading(column: Column, longest: int) -> list[str]:
 
 def _print_stacked(console: Console, columns: Sequence[Column], cells: Sequence[Sequence[str]]) -> None:
     """Print the wide columns of each row below it, one a line: too little room beside the others."""
+    from rich.padding import Padding
+    from rich.text import Text
+
     narrow = [at for at, column in enumerate(columns) if not column.wide]
     wide = [at for at, column in enumerate(columns) if column.wide]
     header, *lines = plain_table(

@@ -2,58 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-import time
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing
 from pathlib import Path
 
-from newsbot.backends import open_frontier, open_rules, open_storage
-from newsbot.cli.command import Action, Argument, Call, NewsbotCommand, one_of
-from newsbot.cli.terminal import Column
-from newsbot.errors import ArgumentError
-from newsbot.frontier.base import Added, Entry
-from newsbot.items import Kind
-from newsbot.operations.add import entry_by_hand, queue_by_hand
-from newsbot.rules import RuleSet
-
-MAX_FILE = 50 * 2**20
-MAX_PROBLEMS = 20
-
-SAID = {
-    Added.NEW: "added",
-    Added.SOONER: "was known, is fetched again now",
-    Added.KNOWN: "already waits",
-}
-
-
-def add(call: Call) -> int:
-    """Queue URLs; nothing is queued if one of them is wrong."""
-    rules = open_rules(call.settings)
-    given = list(_given(call.options.url, call.options.file))
-    if not given:
-        raise ArgumentError("give at least one URL, or --file FILE with one a line")
-    entries = _entries(given, rules, call.options.kind, time.time())
-    with closing(open_storage(call.settings)) as storage, closing(open_frontier(call.settings)) as frontier:
-        verdicts = queue_by_hand(list(entries.values()), rules, storage, frontier)
-        waiting = [
-            frontier.entry(key) if verdict is Added.KNOWN else None
-            for key, verdict in zip(entries, verdicts, strict=True)
-        ]
-    rows = [
-        (entry.url, (known or entry).kind.value, verdict)  # what waits already keeps its kind
-        for entry, known, verdict in zip(entries.values(), waiting, verdicts, strict=True)
-    ]
-    if call.json:
-        call.document([{"url": url, "kind": kind, "verdict": verdict.value} for url, kind, verdict in rows])
-        return 0
-    call.table(
-        (Column("kind"), Column("verdict"), Column("url", wide=True)),
-        ((kind, SAID[verdict], url) for url, kind, verdict in rows),
-    )
-    urls = "1 URL" if len(rows) == 1 else f"{len(rows)} URLs"
-    call.note(f"{urls} queued; a running crawl takes them at once, else: scrapy crawl news")
-    return 0
+from newsbot.cli.command import Action, Argument, NewsbotCommand, one_of
 
 
 class Command(NewsbotCommand):
@@ -64,7 +15,7 @@ class Command(NewsbotCommand):
         Action(
             "",
             "Queue URLs to be fetched now, also while a crawl runs and also if they are known",
-            add,
+            "newsbot.actions.add:add",
             (
                 Argument("url", nargs="*", metavar="URL", help="absolute addresses"),
                 Argument(
@@ -77,46 +28,3 @@ class Command(NewsbotCommand):
             ),
         ),
     )
-
-
-def _given(urls: Iterable[str], file: Path | None) -> Iterator[tuple[str, str]]:
-    """Yield each URL with its place for messages."""
-    for url in urls:
-        yield url.strip(), ""
-    if file is None:
-        return
-    for number, line in enumerate(_read(file).splitlines(), start=1):
-        if line.strip() and not line.lstrip().startswith("#"):
-            yield line.strip(), f"{file}:{number}: "
-
-
-def _read(file: Path) -> str:
-    try:
-        if str(file) == "-":
-            return sys.stdin.read(MAX_FILE)
-        if file.stat().st_size > MAX_FILE:
-            raise ArgumentError(f"{file}: larger than {MAX_FILE >> 20} MB; split it")
-        return file.expanduser().read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise ArgumentError(f"{file}: cannot be read ({error.strerror})") from error
-    except UnicodeDecodeError as error:
-        raise ArgumentError(f"{file}: is no UTF-8 text") from error
-
-
-def _entries(
-    given: Sequence[tuple[str, str]], rules: RuleSet, kind: str | None, now: float
-) -> dict[bytes, Entry]:
-    """Return the entries by fingerprint. Raises :class:`ArgumentError` with all that is wrong."""
-    entries: dict[bytes, Entry] = {}
-    problems: list[str] = []
-    for url, place in given:
-        try:
-            entry = entry_by_hand(url, rules, Kind(kind) if kind else None, now)
-        except ValueError as error:
-            problems.append(f"{place}{error}")
-        else:
-            entries.setdefault(entry.fingerprint, entry)
-    if problems:
-        more = [f"and {len(problems) - MAX_PROBLEMS} more"] if len(problems) > MAX_PROBLEMS else []
-        raise ArgumentError("\n".join([*problems[:MAX_PROBLEMS], *more]))
-    return entries

@@ -1,149 +1,17 @@
-"""``scrapy articles``: find and read what was stored; export and import stand beside their packages."""
+"""``scrapy articles``."""
 
 from __future__ import annotations
 
-from contextlib import closing
-from datetime import UTC
-from typing import Any, cast
+from pathlib import Path
 
-from newsbot.backends import empty_index, open_index, open_rules
-from newsbot.cli.command import Action, Argument, Call, NewsbotCommand, moment, positive
-from newsbot.cli.terminal import Column
-from newsbot.clock import DAY, system_clock
-from newsbot.commands.articles_export import EXPORT, FEED, WHICH, chosen
-from newsbot.commands.articles_import import IMPORT
-from newsbot.dedup.index import Near
-from newsbot.dedup.rebuilding import rebuild, reunite
-from newsbot.errors import ArgumentError, UserError
-from newsbot.items import Article
-from newsbot.operations.move.copying import lines
-from newsbot.operations.move.side import WholeFrontier, check_idle
-from newsbot.operations.reading import queued, stored
-from newsbot.search.index.searching import MAX_WAITING
-from newsbot.search.query import Hit, parse
-from newsbot.storage.base import Storage, Story
-from newsbot.storage.indexing import Indexing
-from newsbot.text.differences import version_lines, version_rows
-from newsbot.urls import canonicalize
+from newsbot.cli.command import Action, Argument, NewsbotCommand, moment, one_of, positive
 
-HELD = "; another process holds the index and does not go on: run it again later"
-
-
-def search(call: Call) -> int:
-    """Find articles by words; exit code 0 also when none is found."""
-    options = call.options
-    with stored(call.settings) as storage:
-        hits = storage.search(options.query, chosen(call), limit=options.limit, by_time=options.by_time)
-        waiting = cast("Indexing", storage).waiting()
-    if waiting > MAX_WAITING:
-        call.note(
-            f"{waiting} articles are not indexed yet, not all were searched; run: scrapy articles index"
-        )
-    for word in parse(options.query).no_dates:
-        call.note(f"{word}: is no date and was looked for as a word; write 2024, 2024-05, 2024-05-31 or 7d")
-    if call.json:
-        call.document([_hit_row(hit) for hit in hits])
-    elif hits:
-        columns = (Column("time"), Column("source"), Column("title", wide=True))
-        call.table(
-            (*columns, Column("found", wide=True), Column("url", wide=True)),
-            ((_time(h.article), h.article.source, h.article.title, h.snippet, h.article.url) for h in hits),
-        )
-    else:
-        call.note("no article found")
-    return 0
-
-
-def show(call: Call) -> int:
-    """Show all that is stored of one article."""
-    with stored(call.settings) as storage:
-        article = _find(call, storage)
-        versions = storage.versions(article.canonical_url) if call.options.versions else None
-    if call.json:
-        row = article.as_row()
-        call.document(row if versions is None else {**row, "versions": version_rows(versions)})
-        return 0
-    for name, value in article.as_row().items():
-        if name not in ("text", "extraction") and value not in (None, [], ""):
-            method = article.extraction.get(name)
-            shown = ", ".join(value) if isinstance(value, list) else value
-            call.text(f"{name:<21}{shown}" + (f"  [{method}]" if method else ""))
-    call.text(f"{'text by':<21}{article.extraction.get('text', '-')}, {len(article.text)} characters")
-    call.text("\n" + article.text)
-    for line in version_lines(versions or ()):
-        call.text(line)
-    return 0
-
-
-def stories(call: Call) -> int:
-    """List stories: articles that tell the same thing."""
-    options = call.options
-    with stored(call.settings) as storage:
-        found = storage.stories(
-            since=options.since,
-            min_members=options.min_members,
-            min_sources=options.min_sources,
-            limit=options.limit,
-        )
-    if call.json:
-        call.document([_story_row(story) for story in found])
-    elif found:
-        columns = (Column("first"), Column("articles", "right"), Column("sites", wide=True))
-        call.table(
-            (*columns, Column("title", wide=True), Column("url", wide=True)),
-            (
-                (
-                    _time(s.first),
-                    len(s.members),
-                    ", ".join([s.first.source, *sorted(s.sources - {s.first.source})]),
-                    s.first.title,
-                    s.first.url,
-                )
-                for s in found
-            ),
-        )
-    else:
-        sites = f" of {options.min_sources} sites" if options.min_sources > 1 else ""
-        since = f" and one since {options.since:%Y-%m-%d %H:%M}" if options.since else ""
-        call.note(f"no story has {options.min_members} articles{sites}{since}")
-    return 0
-
-
-def index(call: Call) -> int:
-    """Bring the word index up to date."""
-    with stored(call.settings) as storage:
-        words = cast("Indexing", storage)
-        before, done = words.waiting(), words.index()
-        left = words.waiting()
-    if call.json:
-        call.document({"indexed": before - left, "waiting": left})
-    call.note(f"{before - left} articles indexed, {left} wait" + ("" if done else HELD))
-    return 0
-
-
-def reindex(call: Call) -> int:
-    """Make the near-duplicate index anew from the stored texts."""
-    with stored(call.settings) as storage:
-        if call.options.anew:
-            with queued(call.settings) as frontier:
-                check_idle(cast("WholeFrontier", frontier))
-            empty_index(call.settings)
-        tell = lines(call.note, {})
-        with closing(open_index(call.settings)) as index:
-            joined = 0
-
-            def meet(article: Article, near: list[Near]) -> None:
-                nonlocal joined
-                joined += reunite(storage, article, near)
-
-            number = rebuild(storage, index, system_clock(), lambda so_far: tell("texts", so_far), met=meet)
-            kept = index.count()
-    if call.json:
-        call.document({"indexed": number, "kept": kept, "joined": joined})
-    call.note(f"{number} texts of the last {index.keep / DAY:g} days indexed; the index holds {kept}")
-    if joined:
-        call.note(f"{joined} articles came into one story with others that they resemble")
-    return 0
+_WHICH = (
+    Argument("--source", metavar="DOMAIN", help="only of this site"),
+    Argument("--language", metavar="CODE", help="only in this language, e.g. ru"),
+    Argument("--since", metavar="DATE", type=moment, help="published at or after: 2024-05-31, or 7d (ago)"),
+    Argument("--until", metavar="DATE", type=moment, help="published before"),
+)
 
 
 class Command(NewsbotCommand):
@@ -154,13 +22,13 @@ class Command(NewsbotCommand):
         Action(
             "search",
             "Find articles by words, in all their forms; best first",
-            search,
+            "newsbot.actions.articles:search",
             (
                 Argument(
                     "query",
                     help='words; "a phrase", -without, title: author: site: lang: since: until: (in quotes)',
                 ),
-                *WHICH,
+                *_WHICH,
                 Argument("--limit", type=positive, default=20, help="at most so many (20)"),
                 Argument("--by-time", action="store_true", help="newest first"),
             ),
@@ -168,19 +36,64 @@ class Command(NewsbotCommand):
         Action(
             "show",
             "Show all that is stored of an article, and which method gave what",
-            show,
+            "newsbot.actions.articles:show",
             (
                 Argument("url", help="any address under which the article was seen"),
                 Argument("--versions", action="store_true", help="earlier versions too, and what changed"),
             ),
         ),
-        EXPORT,
-        IMPORT,
-        FEED,
+        Action(
+            "export",
+            "Write articles to a file or to stdout",
+            "newsbot.actions.articles_export:export",
+            (
+                Argument(
+                    "--format",
+                    type=one_of("jsonl", "csv", "parquet", "warc"),
+                    metavar="FORMAT",
+                    help="jsonl, csv, parquet, warc; else by the file's name; else jsonl",
+                ),
+                Argument("-o", "--output", type=Path, metavar="FILE", help="replaced when all is written"),
+                *_WHICH,
+                Argument(
+                    "--without-ai-opt-outs",
+                    action="store_true",
+                    help="leave out articles whose site reserves them against use by AI",
+                ),
+                Argument("--new", metavar="NAME", help="what is new since the last export called NAME"),
+            ),
+        ),
+        Action(
+            "import",
+            "Take articles out of WARC files (CC-NEWS, archives of other crawlers, our own)",
+            "newsbot.actions.articles_import:import_files",
+            (
+                Argument("file", nargs="+", type=Path, metavar="FILE", help=".warc or .warc.gz"),
+                Argument("--source", metavar="DOMAIN", help="only of this site"),
+                Argument(
+                    "--again", action="store_true", help="from the beginning, also if it was imported before"
+                ),
+            ),
+        ),
+        Action(
+            "feed",
+            "Write the newest articles that a query finds as an Atom or RSS feed",
+            "newsbot.actions.articles_export:feed",
+            (
+                Argument("query", nargs="?", default="", help="as in search; without one all articles"),
+                Argument(
+                    "--format", type=one_of("atom", "rss"), metavar="KIND", default="atom", help="atom or rss"
+                ),
+                Argument("-o", "--output", type=Path, metavar="FILE", help="replaced when all is written"),
+                *_WHICH,
+                Argument("--limit", type=positive, default=50, help="at most so many (50)"),
+                Argument("--address", metavar="URL", default="", help="where the feed can be had"),
+            ),
+        ),
         Action(
             "stories",
             "List stories: groups of articles that tell the same thing, the most recent first",
-            stories,
+            "newsbot.actions.articles:stories",
             (
                 Argument("--since", metavar="DATE", type=moment, help="stories with articles since then"),
                 Argument("--min-members", metavar="N", type=positive, default=2, help="at least so many (2)"),
@@ -192,50 +105,13 @@ class Command(NewsbotCommand):
             "index",
             "Bring the word index up to date, as crawls do in the background: after an upgrade that makes it "
             "anew, or to take out the words of removed articles at once",
-            index,
+            "newsbot.actions.articles:index",
         ),
         Action(
             "reindex",
             "Put the texts of the last 30 days (NEWSBOT_NEAR_DAYS) into the near-duplicate index again: "
             "after Redis lost its data; with --anew also after a newsbot that makes it another way",
-            reindex,
+            "newsbot.actions.articles:reindex",
             (Argument("--anew", action="store_true", help="empty the index first; no crawl may run"),),
         ),
     )
-
-
-def _find(call: Call, storage: Storage) -> Article:
-    url: str = call.options.url
-    try:
-        article = storage.article(canonicalize(url))
-        if article is None:  # the rule may name query keys that tell no pages apart
-            article = storage.article(canonicalize(url, open_rules(call.settings).for_url(url).drop_query))
-    except ValueError as error:
-        raise ArgumentError(str(error)) from error
-    if article is None:
-        raise UserError(f"{url}: no article is stored under this address; see: scrapy why '{url}'")
-    return article
-
-
-def _hit_row(hit: Hit) -> dict[str, Any]:
-    row = hit.article.as_row()
-    del row["text"]
-    return {**row, "snippet": hit.snippet, "score": round(hit.score, 4)}
-
-
-def _story_row(story: Story) -> dict[str, Any]:
-    kept = (
-        *("url", "source", "title", "published_at", "fetched_at", "language"),
-        *("relation", "similarity", "duplicate_of", "derived_from"),
-    )
-    members = [{name: value for name, value in one.as_row().items() if name in kept} for one in story.members]
-    first = {"url": story.first.url, "source": story.first.source}
-    return {"story": story.story, "first": first, "sources": sorted(story.sources), "members": members}
-
-
-def _time(article: Article) -> str:
-    moment = article.published_at or article.fetched_at
-    if moment is None:
-        return "-"
-    day_only = article.published_at is not None and article.published_precision == "day"
-    return moment.astimezone(UTC).strftime("%Y-%m-%d" if day_only else "%Y-%m-%d %H:%M")

@@ -2,63 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, cast
 
-from newsbot.authoring.cases import test_rules
-from newsbot.authoring.fresh import ARTICLES, new
-from newsbot.authoring.importing import from_ftr, from_news_please, from_opml
-from newsbot.backends import rules_folder
-from newsbot.cli.command import Action, Argument, Call, NewsbotCommand, positive
-from newsbot.cli.terminal import Column
-from newsbot.clock import system_clock, utc
-from newsbot.commands.rules_learn import learn
-from newsbot.errors import ArgumentError, DataUnavailable, Problem, RulesError
-from newsbot.items import Link, Where
-from newsbot.operations.reading import stored
-from newsbot.ranking.judging import judge
-from newsbot.ranking.url_learning import kept, learns
-from newsbot.rules.hints import find_hints
-from newsbot.rules.load import DEFAULTS, Loaded, read_files, read_folder
-from newsbot.rules.schema import Rule
-from newsbot.rules.show import Value, duration, effective, overview, verdict
-from newsbot.sites.statistics import percent
-from newsbot.storage.notes import Notes
-
-
-def check(call: Call) -> int:
-    """Report all problems of all files at once."""
-    loaded = _read(call)
-    hints = find_hints(loaded)
-    fine = len(loaded.rules)
-    if call.json:
-        call.document(
-            {"rules": fine, "problems": _rows(loaded.problems), "hints": _rows(hints)},
-        )
-        return 1 if loaded.problems else 0
-    for hint in hints:
-        call.text(f"Hint: {hint}")
-    if loaded.problems:
-        raise RulesError(loaded.problems)
-    call.text("1 rule is fine" if fine == 1 else f"{fine} rules are fine")
-    return 0
-
-
-def show(call: Call) -> int:
-    """Show all rules, one rule with its defaults, or what the rules say of a URL."""
-    loaded = read_folder(rules_folder(call.settings))
-    if loaded.problems:
-        raise RulesError(loaded.problems)
-    target = call.options.target
-    if target is None:
-        _show_all(call, loaded)
-    elif "/" in target:
-        _show_url(call, loaded, target if "://" in target else f"https://{target}")
-    else:
-        _show_rule(call, loaded, _rule_of(loaded, f"https://{target}/", target))
-    return 0
-
+from newsbot.cli.command import Action, Argument, NewsbotCommand, positive
 
 _FIXTURES = Argument(
     "--fixtures", metavar="DIR", type=Path, help="folder of saved pages (tests/sites beside the rules folder)"
@@ -77,19 +23,19 @@ class Command(NewsbotCommand):
         Action(
             "check",
             "Report all problems of rule files, with file and line (default: the whole rules folder)",
-            check,
+            "newsbot.actions.rules:check",
             (Argument("files", nargs="*", metavar="FILE", type=Path),),
         ),
         Action(
             "show",
             "Show what the rules say of a URL or domain, or list all rules",
-            show,
+            "newsbot.actions.rules:show",
             (Argument("target", nargs="?", metavar="URL|DOMAIN"),),
         ),
         Action(
             "learn",
             "Print what was learned of a site's article addresses, and how well it holds on other links",
-            learn,
+            "newsbot.authoring.learned:learn_site",
             (
                 Argument("domain", metavar="DOMAIN"),
                 Argument("--write", action="store_true", help="add the patterns to the site's rule file"),
@@ -98,10 +44,10 @@ class Command(NewsbotCommand):
         Action(
             "new",
             "Crawl a few articles of a site and write its rule, with comments, and one saved page",
-            new,
+            "newsbot.authoring.fresh:new",
             (
                 Argument("domain", metavar="DOMAIN"),
-                Argument("--articles", type=positive, default=ARTICLES, metavar="N", help="how many (30)"),
+                Argument("--articles", type=positive, default=30, metavar="N", help="how many (30)"),
                 Argument("--print", action="store_true", dest="print_only", help="write nothing"),
                 _FIXTURES,
             ),
@@ -109,160 +55,25 @@ class Command(NewsbotCommand):
         Action(
             "test",
             "Read the saved pages of sites by their rules and compare field by field",
-            test_rules,
+            "newsbot.authoring.testing:test_rules",
             (Argument("domains", nargs="*", metavar="DOMAIN"), _FIXTURES),
         ),
         Action(
             "import ftr",
             "Make rules from site files of ftr-site-config (file or folder)",
-            from_ftr,
+            "newsbot.authoring.importing:from_ftr",
             _PATH,
         ),
-        Action("import opml", "Make short rules from the feeds of an OPML file", from_opml, _PATH),
         Action(
-            "import news-please", "Make short rules from a site list of news-please", from_news_please, _PATH
+            "import opml",
+            "Make short rules from the feeds of an OPML file",
+            "newsbot.authoring.importing:from_opml",
+            _PATH,
+        ),
+        Action(
+            "import news-please",
+            "Make short rules from a site list of news-please",
+            "newsbot.authoring.importing:from_news_please",
+            _PATH,
         ),
     )
-
-
-def _read(call: Call) -> Loaded:
-    folder = rules_folder(call.settings)
-    files: list[Path] = call.options.files
-    if not files:
-        return read_folder(folder)
-    beside = files[0].parent / DEFAULTS
-    defaults = beside if beside.is_file() else folder / DEFAULTS
-    return read_files(files, defaults if defaults.is_file() else None)
-
-
-def _rows(problems: list[Problem]) -> list[dict[str, Any]]:
-    return [
-        {"file": problem.file, "line": problem.line, "key": problem.key, "text": problem.text}
-        for problem in problems
-    ]
-
-
-def _rule_of(loaded: Loaded, url: str, target: str) -> Rule:
-    try:
-        return loaded.rules.for_url(url)
-    except ValueError as error:
-        raise ArgumentError(f"{target!r} is no URL and no domain; write for example example.org") from error
-
-
-def _show_all(call: Call, loaded: Loaded) -> None:
-    rows = overview(loaded)
-    if call.json:
-        call.document(rows)
-        return
-    columns = [
-        Column("domain"),
-        Column("language"),
-        *(
-            Column(name, align="right")
-            for name in ("feeds", "sitemaps", "sections", "article", "deny", "delay")
-        ),
-        Column("file"),
-    ]
-    call.table(
-        columns,
-        [
-            (
-                row["domain"],
-                row["language"],
-                *(row["sources"][key] for key in ("feeds", "sitemaps", "sections")),
-                *(row["patterns"][key] for key in ("article", "deny")),
-                duration(row["delay"]),
-                row["file"],
-            )
-            for row in rows
-        ],
-    )
-
-
-def _show_url(call: Call, loaded: Loaded, url: str) -> None:
-    rule = _rule_of(loaded, url, url)
-    told = {**verdict(loaded, url), "judgement": _judgement(call, url, rule)}
-    if call.json:
-        call.document({**told, "rule": _as_json(effective(loaded, rule))})
-        return
-    pattern = told["pattern"]
-    kind = "denied" if told["denied"] else told["kind"] or "unknown: no pattern matches"
-    call.text(f"{told['canonical']}: {kind}")
-    if pattern is not None:
-        call.text(f"by {pattern['text']} ({pattern['file']}:{pattern['line']})")
-    elif told["kind"] is not None:
-        call.text("given by the rule itself")
-    judged = told["judgement"]
-    what = f"{judged['kind']}, priority {judged['priority']:g}" if judged["accepted"] else "not fetched"
-    call.text(f"a link to it in the body of a page: {what} ({judged['reason']})")
-    if judged["learned"] is not None:
-        call.text(f"learned from the site's addresses: an article with {percent(judged['learned'])}")
-    call.text()
-    _show_rule(call, loaded, rule)
-
-
-def _judgement(call: Call, url: str, rule: Rule) -> dict[str, Any]:
-    """Return what would become of a plain link now; ``learned`` is None where nothing was learned."""
-    learned = None
-    if learns(rule):
-        try:
-            with stored(call.settings) as storage:
-                learned = kept(cast("Notes", storage), rule.domain)[1]
-        except DataUnavailable:
-            learned = None  # nothing was crawled yet: rules can be shown all the same
-    link = Link(url=url, where=Where.BODY)
-    judged = judge(link, rule, depth=1, now=utc(system_clock()), learned=learned)
-    return {
-        "accepted": judged.accepted,
-        "kind": judged.kind.value,
-        "priority": round(judged.priority, 1),
-        "reason": judged.reason,
-        "learned": None if learned is None else learned.score(url),
-    }
-
-
-def _show_rule(call: Call, loaded: Loaded, rule: Rule) -> None:
-    values = effective(loaded, rule)
-    if call.json:
-        call.document({"file": rule.file, "rule": _as_json(values)})
-        return
-    if loaded.rules.get(rule.domain) is None:
-        call.text(f"{rule.domain} has no rule; the defaults hold")
-    call.table(
-        [Column("key"), Column("where"), Column("value", wide=True)],
-        [(value.key, where, text) for value in values for where, text in _lines(value)],
-    )
-
-
-def _as_json(values: list[Value]) -> dict[str, Any]:
-    return {value.key: {"value": value.value, "where": value.where} for value in values}
-
-
-def _lines(value: Value) -> list[tuple[str, str]]:
-    """Where and what: the lines that show one value; none for a key that says nothing."""
-    found = value.value
-    if value.key in ("article", "section", "deny"):
-        return [(f"{item['file']}:{item['line']}", item["text"]) for item in found]
-    if value.key in _WRITTEN:
-        return [(value.where, text) for text in _WRITTEN[value.key](found)]
-    if isinstance(found, list):
-        return [(value.where, item) for item in found]
-    return [] if found in (None, "") else [(value.where, str(found))]
-
-
-def _layout(item: dict[str, Any]) -> str:
-    since = f"from {item['valid_from']}: " if item["valid_from"] else ""
-    parts = [f"{name}: {', '.join(selectors)}" for name, selectors in item["extract"].items()]
-    if item["remove"]:
-        parts.append(f"remove: {', '.join(item['remove'])}")
-    return since + "; ".join(parts)
-
-
-_WRITTEN: Mapping[str, Callable[[Any], list[str]]] = {
-    "interval": lambda found: [f"{kind}: {duration(seconds)}" for kind, seconds in found.items()],
-    "recrawl": lambda found: [f"{kind}: {way}" for kind, way in found.items()],
-    "recheck": lambda found: [", ".join(map(duration, found))],
-    "delay": lambda found: [duration(found)],
-    "layouts": lambda found: [_layout(item) for item in found],
-}
-"""How values are written that are not written as they stand."""

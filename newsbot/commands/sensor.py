@@ -4,52 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from newsbot.cli.command import Action, Argument, Call, NewsbotCommand
-from newsbot.errors import ArgumentError
-from newsbot.sensor.accesslog import LogReader
-from newsbot.sensor.following import lines
-from newsbot.sensor.notices import Notifier
-
-MOSTLY = 20
-"""Lines after which a file without a single line of an access log is said to be none."""
-
-
-def run(call: Call) -> int:
-    """Follow the log until Ctrl-C, or read it once."""
-    options = call.options
-    notifier = None if options.dry_run else _notifier(call)
-    reader = LogReader()
-    told = number = 0
-    try:
-        for number, (line, old) in enumerate(lines(options.log, follow=not options.once), start=1):
-            path = reader.news(line, learning=old and not options.once)
-            if reader.bad_lines == number == MOSTLY:
-                raise ArgumentError(f"{options.log}: its lines are none of an access log of nginx or Apache")
-            if path is None:
-                continue
-            told += 1
-            if notifier is None:
-                call.text(options.site.rstrip("/") + path)
-            else:
-                notifier.changed(notifier.site + path)
-    finally:
-        if notifier is not None:
-            notifier.close()
-    call.note(f"{number} lines read, {told} changes {'found' if notifier is None else 'told'}")
-    return 0
-
-
-def _notifier(call: Call) -> Notifier:
-    url = call.options.url
-    if not url:
-        raise ArgumentError(
-            "give --url: where newsbot takes notices, e.g. https://newsbot.example/push/notice"
-        )
-    secret = str(call.settings.get("NEWSBOT_SENSOR_SECRET") or "")
-    try:
-        return Notifier(url, secret, call.options.site)
-    except ValueError as error:
-        raise ArgumentError(str(error)) from error
+from newsbot.cli.command import Action, Argument, NewsbotCommand
 
 
 class Command(NewsbotCommand):
@@ -60,7 +15,7 @@ class Command(NewsbotCommand):
         Action(
             "",
             "Follow an access log of nginx or Apache, and tell newsbot which pages are new or changed",
-            run,
+            "newsbot.actions.sensor:run",
             (
                 Argument("log", type=Path, metavar="FILE", help="common or combined format"),
                 Argument(

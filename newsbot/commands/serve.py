@@ -3,41 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
-from urllib.parse import urlsplit
 
-from newsbot.cli.command import Action, Argument, Call, NewsbotCommand
-from newsbot.config.contact import introduce
-from newsbot.config.numbers import check_numbers
-from newsbot.errors import ArgumentError
-from newsbot.web.service import Options, serve
+from newsbot.cli.command import Action, Argument, NewsbotCommand
 
 HOST, PORT = "127.0.0.1", 8765
-
-
-def run(call: Call) -> int:
-    """Serve until Ctrl-C."""
-    settings = call.settings
-    introduce(settings)
-    check_numbers(settings)
-    public_url = str(call.options.public_url or settings.get("NEWSBOT_PUBLIC_URL") or "")
-    if public_url and urlsplit(public_url).scheme not in ("http", "https"):
-        raise ArgumentError(f"--public-url {public_url!r} is no address; write https://news.example.org")
-    options = Options(
-        host=call.options.host,
-        port=call.options.port,
-        public_url=public_url,
-        user_agent=str(settings.get("USER_AGENT")),
-        allow_private=settings.getbool("NEWSBOT_ALLOW_PRIVATE"),
-        sensor_secret=str(settings.get("NEWSBOT_SENSOR_SECRET") or ""),
-        token=str(settings.get("NEWSBOT_WEB_TOKEN") or ""),
-        per_host=settings.getfloat("NEWSBOT_PUSH_PER_HOST"),
-        per_sender=settings.getfloat("NEWSBOT_PUSH_PER_SENDER"),
-    )
-    if not public_url:
-        call.note("no --public-url: hubs cannot reach us, nothing is subscribed to")
-    asyncio.run(serve(settings, options, lambda address: call.note(f"listening on {address}")))
-    return 0
 
 
 def _port(text: str) -> int:
@@ -54,7 +23,7 @@ class Command(NewsbotCommand):
         Action(
             "",
             "Serve the dashboard and its API beside running crawls, and receive notices of changes",
-            run,
+            "newsbot.actions.serve:run",
             (
                 Argument("--host", default=HOST, metavar="ADDRESS", help=f"where to listen; else {HOST}"),
                 Argument("--port", type=_port, default=PORT, metavar="PORT", help=f"else {PORT}; 0: any"),

@@ -3,58 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import partial
-from importlib import import_module
 from pathlib import Path
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-from newsbot.cli.command import Action, Argument, Call, NewsbotCommand, one_of, positive
-from newsbot.cli.terminal import Column, make_console
-from newsbot.operations.reading import stored
+from newsbot.cli.command import Action, Argument, NewsbotCommand, one_of, positive
 
 MAX_INTENSITY = 10**6
 
 
-def _action(name: str, help_text: str, *arguments: Argument, long: bool = False) -> Action:
-    """Return an action. The simulator is imported when the action is run."""
-
-    def run(call: Call) -> int:
-        actions = import_module("newsbot.simulator.actions")
-        act = getattr(actions, name)
-        if long:
-            with _progress() as show:
-                opened = partial(stored, call.settings)
-                answer = act(
-                    call.options, actions.Session(json=call.json, progress=show, open_storage=opened)
-                )
-        else:
-            answer = act(call.options)
-        if call.json:
-            call.document(answer.document)
-            return 0
-        if answer.columns:
-            call.table([Column(*one) for one in answer.columns], answer.rows)
-        for line in answer.lines:
-            call.text(line)
-        if answer.note:
-            call.note(answer.note)
-        return 0
-
-    return Action(name, help_text, run, arguments)
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[int, int], None]]:
-    """Give a function that shows the progress: as a bar on a terminal, not at all elsewhere."""
-    columns = (TextColumn("runs"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    quiet = not sys.stderr.isatty()
-    with Progress(*columns, console=make_console(sys.stderr), disable=quiet, transient=True) as progress:
-        task = progress.add_task("runs", total=None)
-        yield lambda done, total: progress.update(task, completed=done, total=total)
+def _action(name: str, help_text: str, *arguments: Argument) -> Action:
+    return Action(name, help_text, f"newsbot.actions.simulate:{name}", arguments)
 
 
 def intensity(text: str) -> float:
@@ -165,7 +122,6 @@ class Command(NewsbotCommand):
                 metavar="DIR",
                 help="folder for tables and report (default: simulation; with --json none)",
             ),
-            long=True,
         ),
         _action(
             "compare",
@@ -176,7 +132,6 @@ class Command(NewsbotCommand):
             _seeds(3),
             SEED,
             OUT,
-            long=True,
         ),
         _action(
             "plan",
@@ -186,7 +141,6 @@ class Command(NewsbotCommand):
             *WORLD,
             _seeds(1),
             SEED,
-            long=True,
         ),
         _action("pages", "Make pages of random sizes", _count("pages", "N", "how many"), SEED, OUTPUT),
         _action("changes", "Make a change log of pages", PAGES, TIME, INTENSITY, FREQUENCIES, SEED, OUTPUT),

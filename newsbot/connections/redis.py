@@ -26,7 +26,7 @@ from redis.connection import ConnectionPool
 from redis.retry import Retry
 from scrapy_redis.connection import get_redis_from_settings
 
-from newsbot.config.numbers import SettingsLike
+from newsbot.config.check import SettingsLike
 from newsbot.errors import DataError, DataFull, DataUnavailable
 
 FEW = 20

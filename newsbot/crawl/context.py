@@ -19,7 +19,7 @@ from scrapy.statscollectors import StatsCollector
 
 from newsbot import backends
 from newsbot.clock import Clock, system_clock, utc
-from newsbot.config.numbers import SettingsLike
+from newsbot.config.check import SettingsLike
 from newsbot.crawl.archive import Archive, open_archive
 from newsbot.crawl.arguments import Arguments
 from newsbot.crawl.availability import Guarded, Outage

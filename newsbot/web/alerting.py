@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 
 from newsbot.alerts.watch import Watch, options_from, tell
 from newsbot.clock import system_clock
-from newsbot.config.numbers import SettingsLike
+from newsbot.config.check import SettingsLike
 from newsbot.frontier.owners import owner_name
 from newsbot.web.push_intake import Desk, OffThread
 

@@ -16,7 +16,7 @@ from typing import TypeVar, cast
 
 from newsbot import backends
 from newsbot.clock import Clock, system_clock
-from newsbot.config.numbers import SettingsLike
+from newsbot.config.check import SettingsLike
 from newsbot.errors import DataError, DataUnavailable
 from newsbot.frontier.base import Frontier
 from newsbot.rules import RuleSet

@@ -14,7 +14,7 @@ from aiohttp import web
 
 from newsbot import backends
 from newsbot.clock import system_clock
-from newsbot.config.numbers import SettingsLike
+from newsbot.config.check import SettingsLike
 from newsbot.crawl.memory import keep_free
 from newsbot.errors import DataError, UserError
 from newsbot.web.alerting import alert_rounds

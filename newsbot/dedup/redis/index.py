@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import redis
 
-from newsbot.config.numbers import SettingsLike
+from newsbot.config.check import SettingsLike
 from newsbot.connections.redis import (
     Argument,
     connect,

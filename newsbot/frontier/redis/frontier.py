@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 
 from newsbot.clock import Clock
-from newsbot.config.numbers import SettingsLike
+from newsbot.config.check import SettingsLike
 from newsbot.connections.redis import connect, readable_errors, refuse_eviction, server_name
 from newsbot.errors import DataError, DataUnavailable, SchemaError
 from newsbot.frontier.base import (

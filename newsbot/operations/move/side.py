@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Protocol, cast
 
 from newsbot import backends
-from newsbot.config.numbers import SettingsLike
+from newsbot.config.check import SettingsLike
 from newsbot.dedup.index import NearIndex
 from newsbot.errors import DataError
 from newsbot.frontier.base import Frontier, FrontierTransfer

@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 from aiohttp import web
 
 from newsbot.clock import Clock
-from newsbot.config.numbers import SettingsLike
+from newsbot.config.check import SettingsLike
 from newsbot.errors import ArgumentError, DataError
 from newsbot.operations.explain import explain
 from newsbot.web.dashboard import operations, pages

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from newsbot.cli.command import Action, Argument, Call, moment, one_of, positive
+from newsbot.backends import stored
+from newsbot.cli.command import Call
 from newsbot.errors import ArgumentError
 from newsbot.items import Article
 from newsbot.operations.exporting import (
@@ -19,26 +20,12 @@ from newsbot.operations.exporting import (
     format_of,
     writer_of,
 )
-from newsbot.operations.exporting.feed import TYPES, feed_of
-from newsbot.operations.reading import stored
+from newsbot.operations.exporting.feed import feed_of
 from newsbot.rights import opted_out
 from newsbot.search.query import ArticleFilter
 from newsbot.storage.changes import Changes
 from newsbot.storage.notes import Notes
 from newsbot.urls import canonicalize
-
-WHICH = (
-    Argument("--source", metavar="DOMAIN", help="only of this site"),
-    Argument("--language", metavar="CODE", help="only in this language, e.g. ru"),
-    Argument("--since", metavar="DATE", type=moment, help="published at or after: 2024-05-31, or 7d (ago)"),
-    Argument("--until", metavar="DATE", type=moment, help="published before"),
-)
-
-_WITHOUT_AI = Argument(
-    "--without-ai-opt-outs",
-    action="store_true",
-    help="leave out articles whose site reserves them against use by AI",
-)
 
 
 def chosen(call: Call) -> ArticleFilter:
@@ -143,36 +130,3 @@ def _export_format(call: Call, path: Path | None) -> Format:
             f"--json and --format {format_.name} contradict each other; leave one out or add -o FILE"
         )
     return format_
-
-
-EXPORT = Action(
-    "export",
-    "Write articles to a file or to stdout",
-    export,
-    (
-        Argument(
-            "--format",
-            type=one_of(*FORMATS),
-            metavar="FORMAT",
-            help=f"{', '.join(FORMATS)}; else by the file's name; else jsonl",
-        ),
-        Argument("-o", "--output", type=Path, metavar="FILE", help="replaced when all is written"),
-        *WHICH,
-        _WITHOUT_AI,
-        Argument("--new", metavar="NAME", help="what is new since the last export called NAME"),
-    ),
-)
-
-FEED = Action(
-    "feed",
-    "Write the newest articles that a query finds as an Atom or RSS feed",
-    feed,
-    (
-        Argument("query", nargs="?", default="", help="as in search; without one all articles"),
-        Argument("--format", type=one_of(*TYPES), metavar="KIND", default="atom", help="atom or rss"),
-        Argument("-o", "--output", type=Path, metavar="FILE", help="replaced when all is written"),
-        *WHICH,
-        Argument("--limit", type=positive, default=50, help="at most so many (50)"),
-        Argument("--address", metavar="URL", default="", help="where the feed can be had"),
-    ),
-)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
-from newsbot.cli.command import Action, Argument, Call
+from newsbot.cli.command import Call
 from newsbot.cli.terminal import Column
 from newsbot.operations.importing.importer import HEADINGS, Importer, Progress
 
@@ -36,18 +35,6 @@ def import_files(call: Call) -> int:
             call.note(f"{progress.path}: {_NO_PAGES}")
     _show(call, told)
     return 1 if any(progress.fault for progress in told) else 0
-
-
-IMPORT = Action(
-    "import",
-    "Take articles out of WARC files (CC-NEWS, archives of other crawlers, our own)",
-    import_files,
-    (
-        Argument("file", nargs="+", type=Path, metavar="FILE", help=".warc or .warc.gz"),
-        Argument("--source", metavar="DOMAIN", help="only of this site"),
-        Argument("--again", action="store_true", help="from the beginning, also if it was imported before"),
-    ),
-)
 
 
 def _tell(call: Call, progress: Progress) -> None:

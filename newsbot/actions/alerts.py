@@ -1,0 +1,120 @@
+"""``scrapy alerts``: what is wrong now, what was told, and whether telling works."""
+
+from __future__ import annotations
+
+import time
+from contextlib import closing
+from typing import Any, cast
+
+from newsbot.alerts.book import current
+from newsbot.alerts.rules import Alert, Message
+from newsbot.alerts.watch import Delivery, Options, Watch, options_from, tell
+from newsbot.backends import open_frontier, open_storage, stored
+from newsbot.cli.command import Call
+from newsbot.cli.terminal import Column, when
+from newsbot.clock import from_iso, iso, system_clock, utc
+from newsbot.errors import UserError
+from newsbot.frontier.owners import owner_name
+from newsbot.storage.notes import Notes
+
+TEST = Alert(
+    rule="test",
+    subject="newsbot",
+    what="this is a test: nothing is wrong",
+    cause="somebody typed scrapy alerts --test",
+    todo="nothing",
+)
+
+
+def alerts(call: Call) -> int:
+    """Show what is wrong now, or tell it, or test the telling."""
+    options = options_from(call.settings)
+    if call.options.test:
+        now = system_clock()
+        message = Message(event="test", alert=TEST, at=now)
+        _tell(call, [Delivery(output, [message]) for output in options.outputs])
+        return 0
+    if call.options.send:
+        return _send(call, options)
+    with stored(call.settings) as storage, closing(open_frontier(call.settings)) as frontier:
+        found = Watch(storage, frontier, options, owner="", clock=system_clock).found()
+        told = {entry.alert.key: entry for entry in current(cast("Notes", storage))}
+    rows = [_plain(one, told.pop(one.key, None)) for one in found]
+    rows += [_plain(entry.alert, entry, fading=True) for entry in told.values()]
+    if call.json:
+        call.document(rows)
+    elif not rows:
+        call.note(f"nothing is wrong; outputs: {', '.join(output.name for output in options.outputs)}")
+    else:
+        _print(call, rows)
+    return 0
+
+
+def _send(call: Call, options: Options) -> int:
+    """Do one round, as a crawl does: for cron."""
+    with closing(open_storage(call.settings)) as storage, closing(open_frontier(call.settings)) as frontier:
+        watch = Watch(storage, frontier, options, owner=owner_name(system_clock()), clock=system_clock)
+        deliveries = watch.look()
+        try:
+            _tell(call, deliveries)
+        finally:
+            watch.note(deliveries)
+            watch.leave()
+    return 0
+
+
+def _tell(call: Call, deliveries: list[Delivery]) -> None:
+    """Send; raises :class:`UserError` if something could not be told."""
+    faults = tell(deliveries)
+    if call.json:
+        call.document(
+            [
+                {"output": one.output.name, "messages": len(one.messages), "told": one.done}
+                for one in deliveries
+            ]
+        )
+    for one in deliveries:
+        if one.done and not call.json:
+            call.note(f"{one.output.name}: {len(one.messages)} told")
+    if faults:
+        raise UserError("\n".join(faults))
+
+
+def _plain(alert: Alert, entry: Any, *, fading: bool = False) -> dict[str, Any]:
+    since = alert.since if alert.since is not None or entry is None else entry.alert.since
+    return {
+        "rule": alert.rule,
+        "subject": alert.subject,
+        "what": alert.what,
+        "since": None if since is None else iso(utc(since)),
+        "cause": alert.cause,
+        "todo": alert.todo,
+        "told": {} if entry is None else {name: iso(utc(at)) for name, at in entry.told.items()},
+        "found_now": not fading,
+    }
+
+
+def _print(call: Call, rows: list[dict[str, Any]]) -> None:
+    now = time.time()
+    columns = (Column("rule"), Column("about"), Column("since", "right"), Column("told"))
+    wide = (Column("what", wide=True), Column("likely cause", wide=True), Column("what to do", wide=True))
+    call.table(
+        (*columns, *wide),
+        (
+            (
+                *(
+                    one["rule"],
+                    one["subject"],
+                    when(_seconds(one["since"]), now),
+                    ", ".join(one["told"]) or "no",
+                ),
+                *(one["what"], one["cause"], one["todo"]),
+            )
+            for one in rows
+        ),
+    )
+
+
+def _seconds(moment: str | None) -> float | None:
+    found = from_iso(moment)
+    return None if found is None else found.timestamp()

@@ -1,0 +1,50 @@
+"""``scrapy crawl``: what is checked before it begins."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import Any
+
+from scrapy.settings import BaseSettings
+from scrapy.spiderloader import get_spider_loader
+
+from newsbot import backends
+from newsbot.alerts.watch import options_from
+from newsbot.clock import system_clock, utc
+from newsbot.config.check import check_parts
+from newsbot.crawl.archive import open_archive
+from newsbot.crawl.scope import check_scope
+from newsbot.errors import ArgumentError
+
+
+def check(settings: BaseSettings, words: list[str], spider_arguments: dict[str, Any]) -> None:
+    """Check all that a crawl needs: settings, arguments, rules, and that the data can be opened.
+
+    Raises :class:`newsbot.errors.UserError` kinds.
+    """
+    check_parts(settings)
+    options_from(settings)
+    _check_words(words, sorted(get_spider_loader(settings).list()))
+    spider: Any = get_spider_loader(settings).load(words[0])
+    arguments = spider.read_arguments(spider_arguments, utc(system_clock()))
+    check_scope(settings, backends.open_rules(settings), arguments)
+    if not arguments.dry_run:
+        backends.open_frontier(settings).close()
+        backends.open_storage(settings).close()
+        if (archive := open_archive(settings, lambda _: None)) is not None:
+            archive.close()
+
+
+def _check_words(words: list[str], spiders: list[str]) -> None:
+    """Raise :class:`ArgumentError` unless the words are the name of one spider."""
+    there_is = f"(there is: {', '.join(spiders)})"
+    if not words:
+        raise ArgumentError(f"name a spider {there_is}")
+    if words[0] not in spiders:
+        near = get_close_matches(words[0], spiders, n=1)
+        hint = f"; did you mean '{near[0]}'?" if near else ""
+        raise ArgumentError(f"'{words[0]}' is no spider{hint} {there_is}")
+    if "--json" in words:
+        raise ArgumentError("takes no --json; articles go to -O -:jsonl, stats to -s NEWSBOT_STATS_FILE=FILE")
+    if len(words) > 1:
+        raise ArgumentError(f"'{words[1]}' is one word too many; arguments are given as -a NAME=VALUE")

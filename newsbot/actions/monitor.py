@@ -1,0 +1,162 @@
+"""``scrapy monitor``: what ``scrapy crawl monitor`` found."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, cast
+
+from newsbot.backends import open_storage, stored
+from newsbot.cli.command import Call, did_you_mean
+from newsbot.cli.terminal import Column, when
+from newsbot.clock import iso, utc
+from newsbot.errors import ArgumentError, UserError
+from newsbot.monitoring.keeping import forget_report, monitored
+from newsbot.monitoring.rendering import Row, broken_rows, change_rows, facts, moved_rows, write_reports
+from newsbot.monitoring.report import Monitored, site_report
+from newsbot.storage.checks import PageChecks
+from newsbot.storage.notes import Notes
+from newsbot.urls import canonicalize, fingerprint
+
+SHOWN = 20
+"""Rows of each table, if nothing else is asked for."""
+
+
+def list_sites(call: Call) -> int:
+    """List the sites that were monitored."""
+    with stored(call.settings) as storage:
+        sites = monitored(cast("Notes", storage))
+    if call.json:
+        call.document([sites[domain] for domain in sorted(sites)])
+    elif sites:
+        now = time.time()
+        call.table(
+            (
+                *(Column("site"), Column("last run", "right"), Column("pages", "right")),
+                *(Column("checked", "right"), Column("broken", "right"), Column("refused", "right")),
+                *(Column("moved", "right"), Column("changes", "right")),
+            ),
+            (_site_row(sites[domain], now) for domain in sorted(sites)),
+        )
+    else:
+        call.note("nothing was monitored yet; do it with: scrapy crawl monitor -a sites=DOMAIN")
+    return 0
+
+
+def show(call: Call) -> int:
+    """Show the report on a site."""
+    options = call.options
+    if options.html is not None and Path(options.html).suffix.lower() != ".html":
+        raise ArgumentError(f"--html {options.html}: name a file that ends in .html")
+    with stored(call.settings) as storage:
+        domain = _known(cast("Notes", storage), options.domain)
+        limit = options.limit or (SHOWN if options.html is None and not call.json else 1000)
+        report = site_report(cast("Monitored", storage), domain, limit=limit)
+    if options.html is not None:
+        try:
+            write_reports(Path(options.html), [report], time.time())
+        except OSError as error:
+            raise UserError(f"{options.html}: cannot be written ({error.strerror})") from error
+        call.note(f"written: {options.html}")
+    elif call.json:
+        call.document(report)
+    else:
+        _print(call, report)
+    return 0
+
+
+def page(call: Call) -> int:
+    """Show the checks of one page."""
+    try:
+        key = fingerprint(canonicalize(call.options.url))
+    except ValueError as error:
+        raise ArgumentError(f"{call.options.url}: {error}") from error
+    with stored(call.settings) as storage:
+        found = cast("PageChecks", storage).checked([key]).get(key)
+    if found is None:
+        raise UserError(f"{call.options.url}: was never checked; do it with: scrapy crawl monitor")
+    if call.json:
+        call.document([{**asdict(one), "verdict": one.verdict} for one in found.checks])
+        return 0
+    names = ("at", "answer", "ms", "bytes", "type", "server", "redirects")
+    columns = [Column(name, wide=name == "redirects") for name in names]
+    call.table(columns, (_check_row(one) for one in found.checks))
+    return 0
+
+
+def forget(call: Call) -> int:
+    """Delete what the monitor keeps of a site."""
+    with closing(open_storage(call.settings)) as storage:
+        domain = call.options.domain
+        pages = cast("PageChecks", storage).forget_checks(source=domain)
+        known = forget_report(cast("Notes", storage), domain)
+    if not known and not pages:
+        raise UserError(f"{domain}: nothing is kept of it; see: scrapy monitor list")
+    if call.json:
+        call.document({"site": domain, "pages": pages})
+    else:
+        call.note(f"checks of {pages} pages deleted")
+    return 0
+
+
+def _known(notes: Notes, domain: str) -> str:
+    sites = monitored(notes)
+    if domain not in sites:
+        hint = did_you_mean(domain, sites)
+        raise UserError(
+            f"{domain}: was not monitored{hint}; do it with: scrapy crawl monitor -a sites={domain}"
+        )
+    return domain
+
+
+def _site_row(site: Mapping[str, Any], now: float) -> tuple[object, ...]:
+    return (
+        *(site["site"], when(site["run"], now), site["pages"], site["checked_in_run"]),
+        *(site["broken_count"], site["refused_count"], site["moved_count"]),
+        sum(site["changes_count"].values()),
+    )
+
+
+def _check_row(one: Any) -> tuple[object, ...]:
+    return (
+        *(iso(utc(one.at)), one.outcome, None if one.seconds is None else round(1000 * one.seconds)),
+        *(one.size, one.content_type, one.server, " ".join(f"{status} {to}" for status, to in one.hops)),
+    )
+
+
+_ANSWER = (Column("answer"), Column("since"), Column("linked from", "right"))
+_LINKED = Column("linked from these", wide=True)
+_BROKEN = (*_ANSWER, Column("broken", wide=True), _LINKED)
+_REFUSED = (*_ANSWER, Column("refused", wide=True), _LINKED)
+_CHANGES = (Column("what"), Column("before"), Column("now"), Column("changed", wide=True))
+_MOVED = (Column("moved", wide=True), Column("hops", wide=True))
+
+
+def _print(call: Call, report: Mapping[str, Any]) -> None:
+    call.table((Column(report["site"]), Column("", wide=True)), facts(report))
+    tables: tuple[tuple[int, tuple[Column, ...], Iterator[Row]], ...] = (
+        (report["broken_count"], _BROKEN, broken_rows(report["broken"])),
+        (report["refused_count"], _REFUSED, broken_rows(report["refused"])),
+        (sum(report["changes_count"].values()), _CHANGES, change_rows(report["changes"])),
+        (report["moved_count"], _MOVED, moved_rows(report["moved"])),
+    )
+    for number, columns, rows in tables:
+        if not number:
+            continue
+        call.text()
+        kept = list(rows)
+        call.table(columns, kept)
+        if number > len(kept):
+            call.note(f"{number - len(kept)} more; --limit N shows them, --html FILE writes a page")
+    call.text()
+    call.table((Column("folder"), Column("pages", "right"), Column("broken", "right")), _tree(report["tree"]))
+
+
+def _tree(node: Mapping[str, Any], level: int = 0) -> Iterator[tuple[object, ...]]:
+    """Yield the folders of a site, three levels of them, as rows."""
+    yield "· " * level + str(node["name"]), node["pages"], node["broken"] or ""
+    for one in node["below"] if level < 3 else ():
+        yield from _tree(one, level + 1)

@@ -1,0 +1,92 @@
+"""``scrapy remove``: take out a URL or a domain, with all that was kept of it, and keep it out."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import cast
+
+from newsbot.backends import open_index, open_rules, queued, stored
+from newsbot.cli.command import Call
+from newsbot.cli.terminal import Column
+from newsbot.clock import iso, utc
+from newsbot.errors import ArgumentError, UserError
+from newsbot.operations.remove import Found, find_domain, find_url, remove, wait_for_crawls
+from newsbot.rules import RuleSet
+from newsbot.sites.removals import REFRESH, buried, exhume
+from newsbot.storage.base import Storage
+from newsbot.storage.notes import Notes
+from newsbot.urls import host_key
+
+
+def take_out(call: Call) -> int:
+    """Show what there is, or (with ``--yes``) delete it."""
+    options = call.options
+    if options.list:
+        return _list(call)
+    if not options.what:
+        raise ArgumentError("name a URL or a domain, or --list")
+    with stored(call.settings) as storage:
+        if options.allow:
+            return _allow(call, storage)
+        rules = open_rules(call.settings)
+        found = [_find(what, rules, storage) for what in options.what]
+        if options.yes:
+            _remove(call, storage, found, rules)
+    if call.json:
+        call.document([{"what": one.what, **one.counts, "removed": options.yes} for one in found])
+        return 0
+    names = list(found[0].counts)
+    call.table(
+        (Column("what", wide=True), *(Column(name, "right") for name in names)),
+        ((one.what, *one.counts.values()) for one in found),
+    )
+    call.note(
+        "removed; none of it is collected again. WARC files and exports are not touched"
+        if options.yes
+        else "nothing was removed: this is what there is; add --yes to take it out for good"
+    )
+    return 0
+
+
+def _find(what: str, rules: RuleSet, storage: Storage) -> Found:
+    try:
+        if "://" in what:
+            return find_url(what, rules, storage)
+        if "/" in what or "." not in what:
+            raise ArgumentError(f"{what}: is neither an absolute URL nor a domain such as example.org")
+        return find_domain(host_key(f"http://{what}/"), storage)
+    except ValueError as error:
+        raise ArgumentError(f"{what}: {error}") from error
+
+
+def _remove(call: Call, storage: Storage, found: list[Found], rules: RuleSet) -> None:
+    with closing(open_index(call.settings)) as index, queued(call.settings) as frontier:
+        for one in found:
+            remove(one, storage, index, reason=call.options.reason)
+        if not frontier.owners():
+            return
+        call.note(f"a crawl is running: looking again in {REFRESH:.0f} s for what it stores meanwhile")
+        wait_for_crawls(REFRESH + 2)
+        for one in found:
+            remove(_find(one.what, rules, storage), storage, index, reason=call.options.reason)
+
+
+def _allow(call: Call, storage: Storage) -> int:
+    unknown = [what for what in call.options.what if not exhume(cast("Notes", storage), what)]
+    if unknown:
+        raise UserError(f"{unknown[0]}: is not kept out; see: scrapy remove --list")
+    call.note("may be collected again from now on")
+    return 0
+
+
+def _list(call: Call) -> int:
+    with stored(call.settings) as storage:
+        kept = buried(cast("Notes", storage))
+    rows = [(iso(utc(note["at"])), what, note.get("reason", "")) for what, note in kept]
+    if call.json:
+        call.document([{"at": at, "what": what, "reason": reason} for at, what, reason in rows])
+    elif rows:
+        call.table((Column("since"), Column("what", wide=True), Column("reason", wide=True)), rows)
+    else:
+        call.note("nothing is kept out")
+    return 0

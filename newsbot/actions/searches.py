@@ -1,0 +1,79 @@
+"""``scrapy searches``: what ``scrapy crawl search`` found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import asdict
+from datetime import UTC, datetime
+from itertools import islice
+from typing import Any, cast
+
+from newsbot.backends import open_storage, stored
+from newsbot.cli.command import Call
+from newsbot.cli.terminal import Column, when
+from newsbot.clock import iso, utc
+from newsbot.errors import UserError
+from newsbot.storage.results import SearchResult, SearchResults
+
+
+def list_searches(call: Call) -> int:
+    """List all searches that found something."""
+    with stored(call.settings) as storage:
+        searches = cast("SearchResults", storage).searches()
+    if call.json:
+        call.document(
+            [{**asdict(one), "first": iso(utc(one.first)), "last": iso(utc(one.last))} for one in searches]
+        )
+    elif searches:
+        now = datetime.now(UTC).timestamp()
+        call.table(
+            (Column("pages", "right"), Column("hits", "right"), Column("last"), Column("search", wide=True)),
+            ((one.pages, one.hits, when(one.last, now), one.search) for one in searches),
+        )
+    else:
+        call.note("nothing was found yet; search with: scrapy crawl search -a sites=DOMAIN -a text=TEXT")
+    return 0
+
+
+def show(call: Call) -> int:
+    """Show where a search found its texts, page by page."""
+    options = call.options
+    with stored(call.settings) as storage:
+        found = cast("SearchResults", storage)
+        name = _known(found, options.name)
+        results = islice(found.results(name, text=options.text, source=options.site), options.limit)
+        if call.json:
+            for result in results:
+                call.record({**asdict(result), "looked_at": iso(utc(result.looked_at))})
+            return 0
+        rows = sorted(_rows(results))
+    columns = (Column("url", wide=True), Column("line", "right"), Column("at", "right"))
+    call.table((*columns, Column("text"), Column("found", wide=True)), rows)
+    return 0
+
+
+def forget(call: Call) -> int:
+    """Delete what a search found."""
+    with closing(open_storage(call.settings)) as storage:
+        found = cast("SearchResults", storage)
+        name = _known(found, call.options.name)
+        count = found.forget_search(name)
+    if call.json:
+        call.document({"search": name, "results": count})
+    else:
+        call.note(f"{count} results deleted")
+    return 0
+
+
+def _known(found: SearchResults, name: str) -> str:
+    if name not in {one.search for one in found.searches()}:
+        raise UserError(f"{name}: no search of this name found anything; see: scrapy searches list")
+    return name
+
+
+def _rows(results: Iterator[SearchResult]) -> Iterator[tuple[Any, ...]]:
+    for result in results:
+        for one in result.positions:
+            shown = f"{one.before}[{one.found}]{one.after}"
+            yield result.url, one.line, one.start, result.text, shown

@@ -1,0 +1,35 @@
+"""``scrapy serve``: the dashboard with its API, and be told of changes (WebSub, IndexNow, sensors, pings)."""
+
+from __future__ import annotations
+
+import asyncio
+from urllib.parse import urlsplit
+
+from newsbot.cli.command import Call
+from newsbot.config.contact import introduce
+from newsbot.errors import ArgumentError
+from newsbot.web.service import Options, serve
+
+
+def run(call: Call) -> int:
+    """Serve until Ctrl-C."""
+    settings = call.settings
+    introduce(settings)
+    public_url = str(call.options.public_url or settings.get("NEWSBOT_PUBLIC_URL") or "")
+    if public_url and urlsplit(public_url).scheme not in ("http", "https"):
+        raise ArgumentError(f"--public-url {public_url!r} is no address; write https://news.example.org")
+    options = Options(
+        host=call.options.host,
+        port=call.options.port,
+        public_url=public_url,
+        user_agent=str(settings.get("USER_AGENT")),
+        allow_private=settings.getbool("NEWSBOT_ALLOW_PRIVATE"),
+        sensor_secret=str(settings.get("NEWSBOT_SENSOR_SECRET") or ""),
+        token=str(settings.get("NEWSBOT_WEB_TOKEN") or ""),
+        per_host=settings.getfloat("NEWSBOT_PUSH_PER_HOST"),
+        per_sender=settings.getfloat("NEWSBOT_PUSH_PER_SENDER"),
+    )
+    if not public_url:
+        call.note("no --public-url: hubs cannot reach us, nothing is subscribed to")
+    asyncio.run(serve(settings, options, lambda address: call.note(f"listening on {address}")))
+    return 0

@@ -1,0 +1,41 @@
+"""``scrapy why URL``: where a URL was found, how it was judged, fetched, stored or dropped, when due."""
+
+from __future__ import annotations
+
+import time
+from contextlib import ExitStack
+
+from newsbot.backends import data_file, open_rules, queued, stored
+from newsbot.cli.command import Call
+from newsbot.errors import ArgumentError, DataUnavailable
+from newsbot.operations.explain import explain
+from newsbot.operations.explanation import document, lines
+
+
+def why(call: Call) -> int:
+    """Tell the story of a URL, also of one never seen."""
+    now = time.time()
+    with ExitStack() as stack:
+        storage = frontier = None
+        if call.settings.get("MONGO_URI") or call.settings.get("REDIS_URL") or _has_data(call):
+            storage = stack.enter_context(stored(call.settings))
+            frontier = stack.enter_context(queued(call.settings))
+        try:
+            story = explain(call.options.url, open_rules(call.settings), storage, frontier, now=now)
+        except ValueError as error:
+            raise ArgumentError(str(error)) from error
+    if call.json:
+        call.document(document(story))
+    else:
+        for line in lines(story, now):
+            call.text(line)
+        if storage is None:
+            call.note(f"{data_file(call.settings)}: nothing has been crawled yet; run: scrapy crawl news")
+    return 0
+
+
+def _has_data(call: Call) -> bool:
+    try:
+        return data_file(call.settings).exists()
+    except OSError as error:
+        raise DataUnavailable(f"{data_file(call.settings)}: cannot be read ({error.strerror})") from error

@@ -1,0 +1,122 @@
+"""Checks of the settings that were given, before a command begins: values, names, and parts that moved."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from typing import Any, Protocol, cast
+
+from newsbot.config.table import SETTINGS, Setting
+from newsbot.errors import ArgumentError
+
+PREFIX = "NEWSBOT_"
+TESTS = f"{PREFIX}TEST_"
+"""How the names begin that our own tests read from the environment."""
+
+MOVED = {
+    "newsbot.cli.log_formatter": "newsbot.cli.log_formatter",
+    "newsbot.crawl.address_guard": "newsbot.crawl.address_guard",
+    "newsbot.crawl.scheduler": "newsbot.crawl.scheduler",
+    "newsbot.crawl.auxiliary_scheduler": "newsbot.crawl.auxiliary_scheduler",
+}
+"""Modules with parts that Scrapy's settings can name: where they were, and where they are."""
+
+GONE = {
+    f"{PREFIX}HTTP2": "set Scrapy's own handler instead: DOWNLOAD_HANDLERS = "
+    '{"https": "scrapy.core.downloader.handlers.http2.H2DownloadHandler"} (needs: pip install h2)',
+}
+"""Settings that no longer exist, and what to set instead."""
+
+PARTS = (
+    *("SCHEDULER", "TWISTED_DNS_RESOLVER", "LOG_FORMATTER", "DUPEFILTER_CLASS", "STATS_CLASS"),
+    *("DOWNLOADER", "SPIDER_LOADER_CLASS", "DOWNLOAD_HANDLERS", "DOWNLOADER_MIDDLEWARES"),
+    *("SPIDER_MIDDLEWARES", "ITEM_PIPELINES", "EXTENSIONS", "ADDONS", "FEED_EXPORTERS", "FEED_STORAGES"),
+)
+"""Settings that name parts by their dotted paths."""
+
+
+class SettingsLike(Protocol):
+    """What newsbot needs of settings: Scrapy's settings have it, and a dict."""
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return the value of a setting."""
+
+
+def value_of(settings: SettingsLike, name: str) -> Any:
+    """Return the value of a setting of the table, or its default if it is not set.
+
+    Raises :class:`ArgumentError` for a value that is not of its kind.
+    """
+    setting = SETTINGS[name]
+    given = settings.get(name)
+    if given is None:
+        given = setting.default
+    if given is None:
+        return None
+    try:
+        return setting.kind.read(given)
+    except (TypeError, ValueError, KeyError, OverflowError):
+        raise ArgumentError(f"{name}={_shown(setting, given)}: must be {setting.kind.must}") from None
+
+
+def number_of(settings: SettingsLike, name: str) -> float:
+    """Return the value of a setting that is a number. Raises as :func:`value_of` does."""
+    return cast("float", value_of(settings, name))
+
+
+def check_settings(settings: SettingsLike) -> None:
+    """Raise :class:`ArgumentError` for the first setting whose value is not of its kind."""
+    for name in SETTINGS:
+        value_of(settings, name)
+
+
+def check_parts(settings: SettingsLike) -> None:
+    """Raise :class:`ArgumentError` for the first setting that names a part of newsbot that has moved."""
+    for name in PARTS:
+        for path in _paths(settings.get(name)):
+            module, _, part = path.rpartition(".")
+            if module in MOVED:
+                raise ArgumentError(f"{name}: {path} has moved; write {MOVED[module]}.{part}")
+
+
+def unknown_names(settings: Mapping[Any, Any], environment: Mapping[str, str]) -> Iterator[str]:
+    """Yield a line for each name that was given and changes nothing, such as a misspelt one."""
+    variables = {setting.environment for setting in SETTINGS.values()}
+    known = {name for name in (*SETTINGS, *variables) if name.startswith(PREFIX)}
+    for name in sorted(name for name in map(str, settings) if name.startswith(PREFIX)):
+        if name not in known:
+            yield f"{name}: {_unknown(name, known)}"
+    for name in sorted(name for name, value in environment.items() if name.startswith(PREFIX) and value):
+        if name in variables or name.startswith(TESTS):
+            continue
+        if name in known:
+            yield f"{name} (environment): is not read from there; give it as -s {name}=VALUE"
+        else:
+            yield f"{name} (environment): {_unknown(name, known)}"
+
+
+def _unknown(name: str, known: set[str]) -> str:
+    """Return why a name changes nothing, and which name to use instead."""
+    if name in GONE:
+        return f"this setting no longer exists; {GONE[name]}"
+    near = get_close_matches(name, sorted(known), n=1, cutoff=0.8)
+    hint = f" (did you mean {near[0]}?)" if near else ""
+    return f"there is no such setting{hint}; see docs/settings.md"
+
+
+def _shown(setting: Setting, given: Any) -> str:
+    """Return a value as a message may show it: one line, without passwords."""
+    if setting.secret:
+        return "***"
+    return re.sub(r"://[^/@\s]*@", "://***@", " ".join(str(given).split()))[:200]
+
+
+def _paths(given: Any) -> Iterator[str]:
+    """Yield the dotted paths in the value of a setting: a path, or a dict with paths on one side."""
+    if isinstance(given, str):
+        yield given
+    elif isinstance(given, Mapping):
+        for one in (*given, *given.values()):
+            if isinstance(one, str):
+                yield one

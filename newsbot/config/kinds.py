@@ -1,0 +1,137 @@
+"""What the value of a setting can be: how it is read, and the words for what it must be."""
+
+from __future__ import annotations
+
+import logging
+import math
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from newsbot.clock import parse_duration
+
+Read = Callable[[Any], Any]
+"""Returns the value that was given as text or as a Python object. Raises ``ValueError`` or ``TypeError``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One kind of value."""
+
+    must: str
+    """What a value must be; the end of "NAME=VALUE: must be …"."""
+    read: Read
+    least: float = -math.inf
+    greatest: float = math.inf
+
+
+_WORDS = {
+    "1": True,
+    "true": True,
+    "yes": True,
+    "on": True,
+    "0": False,
+    "false": False,
+    "no": False,
+    "off": False,
+}
+
+
+def as_switch(given: Any) -> bool:
+    """Return True or False for a word such as ``1`` or ``no``. Raises ``ValueError``."""
+    try:
+        return _WORDS[str(given).strip().lower()]
+    except KeyError:
+        raise ValueError(given) from None
+
+
+def _switch(given: Any) -> bool:
+    if str(given) not in {"0", "1", "true", "false", "True", "False"}:  # what Scrapy's getbool takes
+        raise ValueError(given)
+    return as_switch(given)
+
+
+def _text(given: Any) -> str:
+    if not isinstance(given, str):
+        raise TypeError(given)
+    return given
+
+
+def _path(given: Any) -> str:
+    path = os.fspath(given)
+    if not isinstance(path, str) or "\0" in path:
+        raise ValueError(given)
+    return path
+
+
+def _words(given: Any) -> list[str]:
+    return [_text(word) for word in (given.split(",") if isinstance(given, str) else list(given))]
+
+
+def _url(given: Any) -> str:
+    url = _text(given).strip()
+    parts = urlsplit(url)
+    if url and not (parts.scheme in {"http", "https"} and parts.hostname):
+        raise ValueError(given)
+    return url
+
+
+def _level(given: Any) -> int:
+    level = logging.getLevelNamesMapping()[given] if isinstance(given, str) else given
+    if not isinstance(level, int):
+        raise TypeError(given)
+    return level
+
+
+def _range(least: float, greatest: float) -> str:
+    return f"{least:g} or more" if math.isinf(greatest) else f"{least:g} to {greatest:g}"
+
+
+def number(least: float, greatest: float = math.inf) -> Kind:
+    """Return the kind of numbers from ``least`` to ``greatest``."""
+
+    def read(given: Any) -> float:
+        value = float(given)
+        if not least <= value <= greatest:
+            raise ValueError(given)
+        return value
+
+    return Kind(f"a number, {_range(least, greatest)}", read, least, greatest)
+
+
+def whole(least: int, greatest: int) -> Kind:
+    """Return the kind of whole numbers from ``least`` to ``greatest``."""
+
+    def read(given: Any) -> int:
+        value = int(given)
+        if not least <= value <= greatest:
+            raise ValueError(given)
+        return value
+
+    return Kind(f"a whole number, {least} to {greatest}", read, least, greatest)
+
+
+def duration(least: float) -> Kind:
+    """Return the kind of durations from ``least`` seconds on, such as ``90d``; empty is allowed (None)."""
+
+    def read(given: Any) -> float | None:
+        if given == "":
+            return None
+        seconds = parse_duration(given)
+        if seconds < least:
+            raise ValueError(given)
+        return seconds
+
+    return Kind("a duration such as 36h, 90d or 4w, an hour or more", read, least)
+
+
+SWITCH = Kind("1 (on) or 0 (off)", _switch)
+TEXT = Kind("text", _text)
+PATH = Kind("a path", _path)
+WORDS = Kind("a list, or text with commas", _words)
+URL = Kind("an address that begins with http:// or https://", _url)
+LEVEL = Kind("DEBUG, INFO, WARNING, ERROR or CRITICAL", _level)
+ANY = Kind("anything", lambda given: given)
+"""What is read and checked elsewhere, where more is known of it."""

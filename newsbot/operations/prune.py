@@ -1,0 +1,58 @@
+"""Deletes what is older than it is to be kept: WARC files, earlier versions of articles, history of pages.
+
+Each function counts what is old; with ``delete`` it also deletes it, in batches, so that crawls can go on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from newsbot.clock import utc
+from newsbot.errors import UserError
+from newsbot.storage.retention import Retention
+from newsbot.warc.folder import SUFFIX
+
+BATCH = 1000
+
+
+def prune_archive(folder: Path, before: float, *, delete: bool) -> int:
+    """Return how many WARC files were last written before a moment (POSIX seconds).
+
+    Raises :class:`UserError` if the folder cannot be read or a file cannot be deleted.
+    """
+    count = 0
+    try:
+        for path in sorted(folder.glob(f"*{SUFFIX}")):
+            with suppress(FileNotFoundError):  # another process prunes too
+                if path.stat().st_mtime < before:
+                    count += 1
+                    if delete:
+                        path.unlink()
+    except OSError as error:
+        raise UserError(f"{folder}: {error.strerror or error}") from error
+    return count
+
+
+def prune_versions(storage: Retention, before: float, *, delete: bool) -> int:
+    """Return how many earlier versions of articles are from before a moment (POSIX seconds)."""
+    moment = utc(before)
+    count = storage.old_versions(moment)
+    if delete:
+        _repeat(lambda: storage.drop_versions(moment, BATCH))
+    return count
+
+
+def prune_pages(storage: Retention, before: float, *, delete: bool) -> int:
+    """Return how many pages that are never due again have history from before a moment (POSIX seconds)."""
+    count = storage.old_pages(before)
+    if delete:
+        _repeat(lambda: storage.slim_pages(before, BATCH))
+    return count
+
+
+def _repeat(step: Callable[[], int]) -> None:
+    """Call until nothing is left."""
+    while step():
+        pass

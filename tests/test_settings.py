@@ -1,0 +1,270 @@
+"""The table of settings: defaults, environment, checks, hints and docs/settings.md come from it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scrapy.settings import Settings
+from scrapy.utils.misc import load_object
+
+from newsbot.config.__main__ import document
+from newsbot.config.check import (
+    MOVED,
+    PARTS,
+    check_parts,
+    check_settings,
+    number_of,
+    unknown_names,
+    value_of,
+)
+from newsbot.config.kinds import ANY, LEVEL, PATH, SWITCH, TEXT, URL, WORDS
+from newsbot.config.table import AGE, SETTINGS, defaults
+from newsbot.errors import ArgumentError
+from tests import warm
+from tests.commandline import Place
+from tests.crawls import ROOT, World
+
+NO_SUCH = "there is no such setting"
+GONE = "this setting no longer exists; set Scrapy's own handler instead: DOWNLOAD_HANDLERS = "
+NUMBERS = sorted(
+    name for name, one in SETTINGS.items() if one.kind.greatest > one.kind.least > -1 and one.kind is not AGE
+)
+
+
+def refused(name: str, value: object) -> str:
+    """Return the one line that refuses a value."""
+    with pytest.raises(ArgumentError) as told:
+        check_settings({name: value})
+    line = str(told.value)
+    assert line.startswith(f"{name}=")
+    assert line.endswith(f": must be {SETTINGS[name].kind.must}")
+    assert "\n" not in line
+    return line
+
+
+# --- values
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+@pytest.mark.parametrize("value", ["abc", "nan", "-1", "1e400", [1], "", float("nan")])
+def test_what_is_not_a_number_within_the_bounds_is_refused(name: str, value: object) -> None:
+    if value == "1e400" and SETTINGS[name].kind.greatest == float("inf"):
+        pytest.skip("it has no upper bound")
+    refused(name, value)
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_the_bounds_themselves_are_allowed(name: str) -> None:
+    for value in (SETTINGS[name].kind.least, SETTINGS[name].kind.greatest):
+        assert number_of({name: str(value)}, name) == value
+    check_settings({name: None})
+
+
+WRONG: dict[Any, tuple[object, ...]] = {
+    SWITCH: ("maybe", "", 2, [1]),
+    PATH: (7, ["a"], "a\0b", b"a"),
+    TEXT: (7, ["a"]),
+    WORDS: (7, [1]),
+    URL: ("news.example.org", "ftp://example.org/", "http://", "http://[x/", 7),
+    LEVEL: ("LOUD", "info", "", ["INFO"]),
+    AGE: ("soon", "1s", "-1d", ["90d"]),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [(one.name, value) for one in SETTINGS.values() for value in WRONG.get(one.kind, ())],
+)
+def test_what_is_not_of_its_kind_is_refused(name: str, value: object) -> None:
+    refused(name, value)
+
+
+def test_each_setting_is_checked() -> None:
+    assert {one.name for one in SETTINGS.values() if one.kind is ANY} == {"REDIS_PARAMS", "SCHEDULER_PERSIST"}
+    assert len({one.kind for one in SETTINGS.values()} - set(WRONG) - {ANY}) >= 10  # the numbers
+
+
+def test_the_defaults_are_values_of_their_kind() -> None:
+    check_settings(dict(defaults({})))
+    check_settings({})
+
+
+def test_a_message_shows_no_password() -> None:
+    assert refused("NEWSBOT_PUBLIC_URL", "ftp://me:hidden@x.test/") == (
+        "NEWSBOT_PUBLIC_URL=ftp://***@x.test/: must be an address that begins with http:// or https://"
+    )
+    assert "hidden" not in refused("NEWSBOT_ALERT_WEBHOOK", "hidden")
+    assert "hidden" not in refused("MONGO_URI", ["hidden"])
+
+
+def test_values_are_read() -> None:
+    assert value_of({"NEWSBOT_KEEP_RAW": "90d"}, "NEWSBOT_KEEP_RAW") == 90 * 86400
+    assert value_of({}, "NEWSBOT_KEEP_RAW") is None
+    assert number_of({}, "NEWSBOT_NEAR_DAYS") == 30
+    assert value_of({"NEWSBOT_ALLOW_PRIVATE": "1"}, "NEWSBOT_ALLOW_PRIVATE") is True
+
+
+@pytest.mark.parametrize("words", [("crawl", "news"), ("serve", "--port", "0"), ("articles", "stories")])
+def test_a_command_says_so_in_one_line(tmp_path: Path, words: tuple[str, ...]) -> None:
+    world = World(tmp_path, None)
+    world.rule("news.test")
+    for given, line in (
+        ("NEWSBOT_LEASE_SECONDS=0", "must be a number, 1 to 86400"),
+        ("NEWSBOT_LOG_JSON=maybe", "must be 1 (on) or 0 (off)"),
+    ):
+        command = [sys.executable, "-m", "scrapy", *words, "-s", given]
+        done = warm.run(command, cwd=ROOT, env=world.environment())
+        assert done.returncode == 2
+        assert done.stderr == f"scrapy {words[0]}: {given}: {line}\n"
+
+
+# --- defaults and environment
+
+
+def test_the_settings_module_has_them_all_by_name() -> None:
+    settings = Settings()
+    settings.setmodule("newsbot.settings")
+    for one in SETTINGS.values():
+        if one.default is not None and not (one.environment and os.environ.get(one.environment)):
+            assert settings.get(one.name) == one.default, one.name
+
+
+def test_a_settings_module_of_a_user_takes_them_all(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("from newsbot.settings import *\nNEWSBOT_PATIENCE = 7\n")
+    names = ("NEWSBOT_PATIENCE", "NEWSBOT_EXPLORE", "NEWSBOT_WARC_SIZE", "SCHEDULER", "NEWSBOT_RETRY_SCALE")
+    told = scrapy_settings(names, SCRAPY_SETTINGS_MODULE="mine", PYTHONPATH=str(tmp_path))
+    assert told == ["7", "0.03", "1000000000", "newsbot.crawl.scheduler.FrontierScheduler", "1"]
+
+
+def scrapy_settings(names: tuple[str, ...], **environment: str) -> list[str]:
+    """Return what ``scrapy settings --get`` prints of each name."""
+    path = os.pathsep.join(filter(None, (environment.pop("PYTHONPATH", ""), str(ROOT))))
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("NEWSBOT_")}
+    told = []
+    for name in names:
+        command = [sys.executable, "-m", "scrapy", "settings", "--get", name]
+        done = subprocess.run(
+            command,
+            cwd=ROOT,
+            env={**clean, "PYTHONPATH": path, **environment},
+            capture_output=True,
+            check=True,
+        )
+        told.append(done.stdout.decode().strip())
+    return told
+
+
+@pytest.mark.parametrize(
+    ("variable", "given", "name", "value"),
+    [
+        ("NEWSBOT_DATA", "/x", "NEWSBOT_DATA", "/x"),
+        ("NEWSBOT_DATA", "", "NEWSBOT_DATA", "data"),
+        ("NEWSBOT_TDMREP", "no", "NEWSBOT_TDMREP", False),
+        ("NEWSBOT_TDMREP", "", "NEWSBOT_TDMREP", True),
+        ("NEWSBOT_ALLOW_PRIVATE", "yes", "NEWSBOT_ALLOW_PRIVATE", True),
+        ("NEWSBOT_ALLOW_PRIVATE", "maybe", "NEWSBOT_ALLOW_PRIVATE", "maybe"),
+        ("NEWSBOT_LOG_LEVEL", "DEBUG", "LOG_LEVEL", "DEBUG"),
+        ("LOG_LEVEL", "DEBUG", "LOG_LEVEL", "INFO"),
+        ("NEWSBOT_PATIENCE", "5", "NEWSBOT_PATIENCE", 120.0),
+    ],
+)
+def test_the_environment(variable: str, given: str, name: str, value: object) -> None:
+    assert dict(defaults({variable: given}))[name] == value
+
+
+# --- names
+
+
+@pytest.mark.parametrize(
+    ("given", "environment", "told"),
+    [
+        ({}, {}, []),
+        ({"NEWSBOT_ALERT_LAG": 5, "LOG_LEVEL": "INFO"}, {"NEWSBOT_CONTACT": "me", "PATH": "x"}, []),
+        ({"NEWSBOT_CONTCT": "me"}, {}, [f"NEWSBOT_CONTCT: {NO_SUCH} (did you mean NEWSBOT_CONTACT?)"]),
+        ({"NEWSBOT_ZZZ": "me"}, {}, [f"NEWSBOT_ZZZ: {NO_SUCH}; see"]),
+        ({}, {"NEWSBOT_DATE": "x"}, [f"NEWSBOT_DATE (environment): {NO_SUCH} (did you mean NEWSBOT_DATA?)"]),
+        ({}, {"NEWSBOT_ALERT_LAG": "5"}, ["NEWSBOT_ALERT_LAG (environment): is not read from there"]),
+        ({}, {"NEWSBOT_ALERT_LAG": "", "NEWSBOT_TEST_MONGO_URI": "x"}, []),
+        ({}, {"NEWSBOT_LOG_LEVEL": "INFO"}, []),
+        ({"NEWSBOT_HTTP2": True}, {}, [f"NEWSBOT_HTTP2: {GONE}"]),
+        ({}, {"NEWSBOT_HTTP2": "1"}, [f"NEWSBOT_HTTP2 (environment): {GONE}"]),
+    ],
+)
+def test_names(given: Mapping[str, object], environment: dict[str, str], told: list[str]) -> None:
+    lines = list(unknown_names(Settings(dict(given)), environment))
+    assert len(lines) == len(told)
+    assert all(line.startswith(start) for line, start in zip(lines, told, strict=True))
+
+
+def test_a_command_tells_and_goes_on(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    with place.storage():
+        pass
+    answer = place.run("articles", "search", "x", "-s", "NEWSBOT_CONTCT=me", "--json")
+    assert (answer.code, answer.json) == (0, [])
+    assert "NEWSBOT_CONTCT: there is no such setting (did you mean NEWSBOT_CONTACT?)" in answer.err
+
+
+def test_a_crawl_tells_and_goes_on(world: World) -> None:
+    world.rule("news.test", "domain: news.test\nfollow: []\n")
+    crawl = world.crawl("-s", "NEWSBOT_CONTCT=me")
+    assert crawl.code == 0, crawl.err
+    assert crawl.err.count("NEWSBOT_CONTCT: there is no such setting (did you mean NEWSBOT_CONTACT?)") == 1
+
+
+# --- parts that moved
+
+OLD = {
+    "newsbot.crawl.scheduler.FrontierScheduler": "newsbot.crawl.scheduler.FrontierScheduler",
+    "newsbot.crawl.auxiliary_scheduler.SideScheduler": "newsbot.crawl.auxiliary_scheduler.SideScheduler",
+    "newsbot.crawl.address_guard.GuardedResolver": "newsbot.crawl.address_guard.GuardedResolver",
+    "newsbot.cli.log_formatter.QuietLogFormatter": "newsbot.cli.log_formatter.QuietLogFormatter",
+}
+
+
+@pytest.mark.parametrize("old", OLD)
+def test_a_part_that_moved_is_named_with_its_new_path(old: str) -> None:
+    for given in (old, {old: 100}, {"https": old}):
+        with pytest.raises(ArgumentError, match=f"^EXTENSIONS: {old} has moved; write {OLD[old]}$"):
+            check_parts({"EXTENSIONS": given})
+    load_object(OLD[old])
+    with pytest.raises(ImportError):
+        load_object(old)
+
+
+def test_all_that_moved_is_looked_for() -> None:
+    assert {path.rpartition(".")[0] for path in OLD} == set(MOVED)
+
+
+def test_the_parts_of_today_have_not_moved() -> None:
+    settings = Settings()
+    settings.setmodule("newsbot.settings")
+    check_parts(settings)
+    assert {name for name in settings if "newsbot." in str(settings.attributes[name].value)} <= {
+        *PARTS,
+        *("SPIDER_MODULES", "NEWSPIDER_MODULE", "COMMANDS_MODULE"),
+    }
+
+
+def test_a_crawl_names_the_new_path_before_it_begins(tmp_path: Path) -> None:
+    world = World(tmp_path, None)
+    world.rule("news.test")
+    old = "newsbot.crawl.scheduler.FrontierScheduler"
+    command = [sys.executable, "-m", "scrapy", "crawl", "news", "-s", f"SCHEDULER={old}"]
+    done = warm.run(command, cwd=ROOT, env=world.environment())
+    assert done.returncode == 2
+    assert done.stderr == f"scrapy crawl: SCHEDULER: {old} has moved; write {OLD[old]}\n"
+
+
+# --- docs
+
+
+def test_the_docs_are_printed_from_the_table() -> None:
+    """If this fails: ``python -m newsbot.config > docs/settings.md``."""
+    assert (ROOT / "docs/settings.md").read_text(encoding="utf-8") == document()

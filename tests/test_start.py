@@ -1,0 +1,97 @@
+"""Commands start fast: what one does not need is not imported."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
+
+import pytest
+
+import newsbot.commands
+from benchmarks.demoweb.plan import MIN_ARTICLES
+from newsbot.actions.monitor import SHOWN
+from newsbot.authoring.fresh import ARTICLES
+from newsbot.cli.command import Action, NewsbotCommand, load, make_parser
+from newsbot.demo.server import DEFAULT_ARTICLES
+from newsbot.operations.exporting import FORMATS
+from newsbot.operations.exporting.feed import TYPES
+
+ROOT = Path(__file__).resolve().parent.parent
+EXPENSIVE = {
+    *("numpy", "scipy", "datasketch", "aiohttp", "trafilatura", "tldextract", "requests", "redis", "pymongo"),
+    *("rich.console", "pyarrow", "matplotlib", "sqlite3"),
+}
+LOADED = """
+import json, sys
+from scrapy.cmdline import execute
+try:
+    execute(["scrapy", *sys.argv[1:]])
+finally:
+    print(json.dumps(sorted(sys.modules)))
+"""
+COMMANDS: dict[str, NewsbotCommand] = {
+    one.name: import_module(f"newsbot.commands.{one.name}").Command()
+    for one in iter_modules(newsbot.commands.__path__)
+    if one.name != "crawl"
+}
+ACTIONS = {(name, action.name): action for name, command in COMMANDS.items() for action in command.actions}
+
+
+def loaded(tmp_path: Path, *words: str) -> set[str]:
+    """Return the names of the modules that are loaded when a command ends."""
+    environment = {**os.environ, "NEWSBOT_DATA": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", LOADED, *words]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stderr.decode()
+    return set(json.loads(done.stdout.splitlines()[-1]))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--help",),
+        ("articles", "export", "--help"),
+        ("rules", "show", "https://lenta.ru/news/2024/05/03/x/"),
+        ("rules", "show"),
+    ],
+)
+def test_nothing_expensive_is_imported(tmp_path: Path, words: tuple[str, ...]) -> None:
+    modules = loaded(tmp_path, *words)
+    assert not modules & EXPENSIVE
+    assert "newsbot.commands.articles" in modules  # Scrapy imports all commands, whichever runs
+
+
+def test_the_list_of_commands_takes_nothing_but_their_declarations(tmp_path: Path) -> None:
+    ours = {name for name in loaded(tmp_path, "--help") if name.startswith("newsbot.")}
+    parts = {name.split(".")[1] for name in ours}
+    assert parts == {"settings", "config", "commands", "cli", "clock", "errors"}
+
+
+@pytest.mark.parametrize("action", ACTIONS.values(), ids=map(" ".join, ACTIONS))
+def test_the_function_of_each_action_is_there(action: Action) -> None:
+    assert isinstance(action.run, str)
+    function = load(action.run)
+    assert function.__code__.co_varnames[: function.__code__.co_argcount] == ("call",)
+
+
+def test_declarations_say_what_the_capabilities_have() -> None:
+    def default_of(command: str, action: str, *words: str) -> object:
+        options = make_parser(command, ACTIONS[command, action]).parse(words[1:])
+        return getattr(options, words[0])
+
+    for name in FORMATS:
+        assert default_of("articles", "export", "format", "--format", name) == name
+        assert name in make_parser("articles", ACTIONS["articles", "export"]).format_help()
+    for name in TYPES:
+        assert default_of("articles", "feed", "format", "--format", name) == name
+    assert default_of("rules", "new", "articles", "example.org") == ARTICLES
+    assert (
+        f"(default {DEFAULT_ARTICLES}, from {MIN_ARTICLES})"
+        in make_parser("demo", ACTIONS["demo", ""]).format_help()
+    )
+    assert f"(else {SHOWN})" in make_parser("monitor", ACTIONS["monitor", "show"]).format_help()
