@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from newsbot.crawl.completion import settle
-from newsbot.crawl.links.aliases import alias_of, is_taken
+from newsbot.crawl.links.canonical import alias_of
 from newsbot.items import Kind
 from newsbot.urls import fingerprint
 from tests.builders import START
@@ -18,11 +17,11 @@ KEY = fingerprint(OTHER)
 def end(desk, visit, **page):
     visit.outcome.status = 200
     visit.page.update(page)
-    settle(desk.state, visit)
+    desk.crawl.completion.settle(visit)
 
 
 def known(desk, url):
-    return desk.state.frontier.known([fingerprint(url)]).get(fingerprint(url))
+    return desk.context.frontier.known([fingerprint(url)]).get(fingerprint(url))
 
 
 def test_an_alias_says_whose_it_is(desk):
@@ -39,22 +38,22 @@ def test_an_alias_says_whose_it_is(desk):
 
 
 def test_unknown_and_waiting_pages_are_not_taken(desk):
-    assert not is_taken(desk.state, KEY)
+    assert not desk.crawl.canonical.is_taken(KEY)
     desk.queue(OTHER)
-    assert not is_taken(desk.state, KEY)
+    assert not desk.crawl.canonical.is_taken(KEY)
 
 
 def test_a_page_under_way_and_a_fetched_one_are_taken(desk):
     visit = desk.visit(OTHER)
-    assert is_taken(desk.state, KEY)
+    assert desk.crawl.canonical.is_taken(KEY)
     end(desk, visit)
-    assert is_taken(desk.state, KEY)
+    assert desk.crawl.canonical.is_taken(KEY)
 
 
 def test_an_address_only_marked_is_not_taken_for_its_visit_may_have_died(desk):
     visit = desk.visit(STORY)
-    desk.state.frontier.mark_done([alias_of(visit, OTHER, KEY, START)], None)
-    assert not is_taken(desk.state, KEY)
+    desk.context.frontier.mark_done([alias_of(visit, OTHER, KEY, START)], None)
+    assert not desk.crawl.canonical.is_taken(KEY)
 
 
 @pytest.mark.parametrize("how", ["redirect", "canonical"])
@@ -65,8 +64,8 @@ def test_the_other_address_of_a_visited_page_is_taken(desk, how):
         end(desk, visit)
     else:
         end(desk, visit, canonical_url=OTHER)
-    assert is_taken(desk.state, KEY)
-    [record] = desk.state.storage.pages([KEY]).values()
+    assert desk.crawl.canonical.is_taken(KEY)
+    [record] = desk.context.storage.pages([KEY]).values()
     assert (record.state, record.referrers) == ("done", [STORY])
 
 
@@ -92,7 +91,7 @@ def test_a_waiting_page_waits_no_more_where_its_headline_says_that_it_is_the_sam
 def test_a_waiting_page_waits_no_more_where_the_sites_word_is_good(desk, claims, state):
     for number, claim in enumerate(claims):
         page = f"https://news.test/{number}"
-        desk.state.site_claims.saw(desk.state.notes, "news.test", page, right=claim)
+        desk.crawl.sites.canonical_trust.saw(desk.context.notes, "news.test", page, right=claim)
     desk.queue(OTHER)
     end(desk, desk.visit(STORY), canonical_url=OTHER, title=TITLE)
     assert known(desk, OTHER).state == state
@@ -118,12 +117,12 @@ def test_a_front_page_is_not_replaced_by_a_page_that_calls_it_canonical(desk):
 
 def test_a_page_that_is_its_own_canonical_address_gets_no_alias(desk):
     end(desk, desk.visit(STORY), canonical_url=STORY + "?utm_source=x")
-    counts = desk.state.frontier.counts()
+    counts = desk.context.frontier.counts()
     assert (counts["done"], counts["pending"], counts["leased"]) == (1, 0, 0)
 
 
 def test_the_record_of_a_fetched_page_is_not_overwritten(desk):
     end(desk, desk.visit(OTHER), etag='"mine"')
     end(desk, desk.visit(STORY), canonical_url=OTHER)
-    [record] = desk.state.storage.pages([KEY]).values()
+    [record] = desk.context.storage.pages([KEY]).values()
     assert (record.etag, record.checks) == ('"mine"', 1)

@@ -7,7 +7,7 @@ from typing import Any
 from scrapy.crawler import Crawler
 from scrapy.exceptions import DropItem
 
-from newsbot.crawl.context import CrawlState
+from newsbot.crawl.assembly import Crawl
 from newsbot.items import Article
 from newsbot.sites.late_arrivals import is_out
 from newsbot.sites.removals import REMOVED
@@ -38,7 +38,9 @@ class ValidatePipeline:
     """Drops what is no whole article, and what lies outside the dates that were asked for."""
 
     def __init__(self, crawler: Crawler) -> None:
-        self.crawler = crawler
+        crawl = Crawl.of(crawler)
+        self._context, self._removals = crawl.context, crawl.removals
+        self._arguments = crawl.scope.arguments
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> ValidatePipeline:
@@ -49,21 +51,18 @@ class ValidatePipeline:
         """Return the article, or raise ``DropItem`` with the reason."""
         if not isinstance(item, Article):
             return item
-        state = CrawlState.of(self.crawler)
-        reason = fault_of(item) or self._outside(state, item) or self._removed(state, item)
+        reason = fault_of(item) or self._outside(item) or self._removed(item)
         if reason is not None:
-            state.count(f"dropped/{reason}")
+            self._context.count(f"dropped/{reason}")
             raise DropItem(reason)
         return item
 
-    @staticmethod
-    def _removed(state: CrawlState, article: Article) -> str | None:
+    def _removed(self, article: Article) -> str | None:
         """Return the reason for what is to stay out."""
-        return REMOVED if is_out(article, state.is_removed) else None
+        return REMOVED if is_out(article, self._removals.covers) else None
 
-    @staticmethod
-    def _outside(state: CrawlState, article: Article) -> str | None:
-        arguments, moment = state.arguments, article.published_at
+    def _outside(self, article: Article) -> str | None:
+        arguments, moment = self._arguments, article.published_at
         if moment is None:
             return None
         if arguments.since and moment < arguments.since:
