@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from newsbot.crawl.entries import page_for
 from newsbot.crawl.links.canonical import alias_of
-from newsbot.items import Kind
+from newsbot.items import Kind, Reason, read_reason
 from newsbot.urls import fingerprint
 from tests.builders import START
 
@@ -35,6 +36,40 @@ def test_an_alias_says_whose_it_is(desk):
     assert (alias.kind, alias.depth) == (Kind.ARTICLE, 3)
     assert (alias.data["source"], alias.data["referrer"]) == ("news.test", STORY)
     assert alias.data["where"] == "redirect"
+
+
+@pytest.mark.parametrize(
+    ("why", "read"), [("named as canonical by a fetched page", True), ("claimed", True), ("alias", False)]
+)
+def test_an_address_that_was_only_named_is_read_when_a_list_offers_it_also_by_older_records(desk, why, read):
+    """Records of earlier versions give their reasons as sentences."""
+    visit = desk.visit(STORY)
+    alias = alias_of(visit, OTHER, KEY, START)
+    alias.data["why"] = why
+    desk.context.frontier.mark_done([alias], None)
+    page = page_for(alias, START)
+    page.state = "done"
+    desk.context.storage.save_pages([page])
+    offered = desk.entry(OTHER)
+    assert (desk.crawl.canonical.offered_by_themselves([offered]) == [offered]) is read
+
+
+@pytest.mark.parametrize(
+    ("stored", "reason"),
+    [
+        ("another address of a fetched page", (Reason.ALIAS, "")),
+        ("named as canonical by another page", (Reason.DOUBTED, "")),
+        ("due again", (Reason.DUE_AGAIN, "")),
+        (f"same headline as {STORY}", (Reason.SAME_HEADLINE, STORY)),
+        ("same headline as under another address", (Reason.SAME_HEADLINE, "")),
+        (f"same_headline:{STORY}", (Reason.SAME_HEADLINE, STORY)),
+        ("rule:/news/:id", (Reason.RULE, "/news/:id")),
+        ("feed", ("feed", "")),
+        (None, ("", "")),
+    ],
+)
+def test_reasons_are_read_as_this_and_as_earlier_versions_stored_them(stored, reason):
+    assert read_reason(stored) == reason
 
 
 def test_unknown_and_waiting_pages_are_not_taken(desk):

@@ -10,7 +10,7 @@ import pytest
 from newsbot.crawl import availability as outage
 from newsbot.crawl.completion import CompletionQueue
 from newsbot.crawl.scheduler import FrontierScheduler
-from newsbot.crawl.visit import Found
+from newsbot.crawl.visit import Ending, Found
 from newsbot.discovery.list_probing import ListTrials
 from newsbot.errors import DataUnavailable
 from newsbot.items import Kind, Link, Where
@@ -72,7 +72,7 @@ def test_visits_wait_while_the_data_cannot_be_written(desk, ended, monkeypatch):
 
 def test_leases_held_at_a_limit_count_only_on_hosts_that_are_still_worked_on(desk, ended):
     visit = desk.visit(STORY.format(1))
-    visit.hand_back = True
+    visit.end(Ending.HELD)
     ended.add(visit)
     ended.settle()
     assert ended.held == 1

@@ -30,19 +30,19 @@ def test_a_known_headline_under_another_address_is_marked_and_comes_last(desk):
     assert entry(desk, story(1)).priority > 40
     later = entry(desk, story(2))
     assert later.priority == LAST
-    assert later.data["why"] == f"same headline as {story(1)}"
+    assert later.data["why"] == f"same_headline:{story(1)}"
     assert desk.stat("links/same_headline") == 1
     assert desk.context.storage.pages([fingerprint(story(2))])[fingerprint(story(2))].history[0]["why"] == (
-        f"same headline as {story(1)}"
+        f"same_headline:{story(1)}"
     )
 
 
 def test_an_address_of_the_same_list_is_named_and_one_without_a_record_is_not(desk):
     listed(desk, story(1), story(2))
-    assert entry(desk, story(2)).data["why"] == f"same headline as {story(1)}"
+    assert entry(desk, story(2)).data["why"] == f"same_headline:{story(1)}"
     desk.context.storage.remove_pages([fingerprint(story(1))])
     listed(desk, story(3))
-    assert entry(desk, story(3)).data["why"] == "same headline as under another address"
+    assert entry(desk, story(3)).data["why"] == "same_headline"
     assert "same_headline" not in entry(desk, story(2)).data.keys() | entry(desk, story(3)).data.keys()
 
 
@@ -141,7 +141,7 @@ def test_a_sitemap_without_leads_does_not_hold_back_what_a_feed_tells_apart(desk
     listed(desk, story(2), lead=LEADS[2])
     assert entry(desk, story(2)).priority > LAST
     listed(desk, story(3), lead=LEADS[2])
-    assert entry(desk, story(3)).data["why"] == f"same headline as {story(2)}"
+    assert entry(desk, story(3)).data["why"] == f"same_headline:{story(2)}"
 
 
 def test_the_first_address_stays_the_first(desk):

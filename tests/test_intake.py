@@ -12,7 +12,7 @@ from newsbot.crawl.links import queue as intake
 from newsbot.crawl.links.judge import ASKED_PRIORITY
 from newsbot.crawl.visit import Found, Visit
 from newsbot.discovery.list_probing import ListTrials
-from newsbot.frontier.base import Entry
+from newsbot.frontier.base import Entry, EntryData
 from newsbot.items import Kind, Link, Where
 from newsbot.recrawl import Outcome
 from newsbot.urls import fingerprint
@@ -234,7 +234,7 @@ def test_a_source_stays_with_the_rule_that_names_it_wherever_it_lives(make_desk)
 
 # --- what is followed
 def visit_on(desk, kind):
-    data = {"source": "news.test", "where": "feed", "why": "feed"}
+    data: EntryData = {"source": "news.test", "where": "feed", "why": "feed"}
     on = Entry(url=SECTION, fingerprint=b"x" * 16, host="news.test", kind=kind, data=data)
     lease = desk.visit(STORY).lease
     object.__setattr__(lease, "entry", on)

@@ -12,6 +12,7 @@ from scrapy.exceptions import DropItem, NotConfigured
 
 from newsbot.clock import utc
 from newsbot.dedup.minhash import text_key
+from newsbot.items import Reason
 from newsbot.pipelines import validate
 from newsbot.pipelines.exact import ExactDuplicatePipeline
 from newsbot.pipelines.limits import LimitReached, LimitsPipeline
@@ -118,7 +119,7 @@ def test_max_articles_lets_so_many_pass_and_closes_the_crawl_once(make_desk):
         for number in range(2, 5):
             with pytest.raises(LimitReached) as caught:
                 process(pipeline, make_article(number))
-            assert caught.value.hand_back
+            assert caught.value.reason == Reason.LIMIT
         await asyncio.sleep(0)
 
     asyncio.run(run())

@@ -8,8 +8,8 @@ from itertools import permutations
 import pytest
 from scrapy.exceptions import DropItem
 
-from newsbot.crawl.links.canonical import CLAIMED
 from newsbot.dedup.minhash import signature
+from newsbot.items import Reason
 from newsbot.pipelines.exact import ExactDuplicatePipeline
 from newsbot.pipelines.near import NearDuplicatePipeline
 from newsbot.pipelines.store import StorePipeline
@@ -118,7 +118,7 @@ def test_the_address_that_two_unlike_pages_name_is_read_after_all(desk):
     entry = desk.entry(url(9))
     assert desk.context.frontier.known([entry.fingerprint])[entry.fingerprint].state == "done"
     [record] = desk.context.storage.pages([entry.fingerprint]).values()
-    assert record.history[0]["why"] == CLAIMED
+    assert record.history[0]["why"] == Reason.CLAIMED
     keep(desk, names(2, 9))
     assert desk.context.frontier.known([entry.fingerprint])[entry.fingerprint].state == "pending"
     assert desk.stat("canonical/read_after_all") == 1

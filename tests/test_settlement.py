@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from newsbot.crawl.visit import Found
+from newsbot.crawl.visit import Ending, Found
 from newsbot.errors import DataUnavailable
 from newsbot.items import Kind, Link, Where
 from newsbot.urls import fingerprint
@@ -165,7 +165,7 @@ def test_a_final_fault_is_not_tried_again(desk):
 
 def test_a_fault_of_ours_is_tried_again(desk):
     visit = good(desk.visit(STORY))
-    visit.failed = "KeyError: 'x'"
+    visit.end(Ending.FAULT)
     desk.crawl.completion.settle(visit)
     assert known(desk, STORY).state == "pending"
     assert page(desk, STORY).history[-1]["cause"] == "ours"
@@ -187,7 +187,7 @@ def test_what_was_too_young_stays_as_it_was(desk):
 def test_a_visit_that_is_handed_back_changes_nothing(desk):
     visit = good(desk.visit(STORY))
     visit.found.append(links_to("https://news.test/other/story/2026/11/20/long-title-here-now"))
-    visit.hand_back = True
+    visit.end(Ending.HELD)
     desk.crawl.completion.settle(visit)
     assert known(desk, STORY).state == "leased"
     assert page(desk, STORY).checks == 0

@@ -14,7 +14,7 @@ import pytest
 from pymongo import MongoClient
 
 from newsbot.errors import ArgumentError
-from newsbot.items import Kind, PageRecord
+from newsbot.items import Event, Kind, PageRecord
 from newsbot.simulator import memory
 from newsbot.simulator.judging import UNITS
 from newsbot.simulator.replaying import Recorded, from_pages, from_polls
@@ -138,7 +138,7 @@ def test_a_replay_has_the_events_of_the_record() -> None:
 
 
 def page(url: str, found: list[bool | None]) -> PageRecord:
-    history = [
+    history: list[Event] = [
         {"at": BEGIN + DAY * number, "event": "planned", "changed": one} for number, one in enumerate(found)
     ]
     return PageRecord(

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from newsbot.items import Kind, PageRecord, Where
+from newsbot.items import EventKind, Kind, PageRecord, Where
 from newsbot.ranking.url_learning import kept
 from newsbot.rules.induce import path_of
 from newsbot.rules.learn import LearnedRule, learn
@@ -74,12 +74,12 @@ def examples_of(storage: Storage, domain: str) -> Labelled:
 
 
 def _label(page: PageRecord) -> bool | None:
-    events = {event.get("event"): event for event in page.history}
-    if "not_an_article" in events:
+    if page.last(EventKind.NOT_AN_ARTICLE) is not None:
         return False
-    if "stored" in events or "unchanged" in events:
+    if page.last(EventKind.STORED) is not None:
         return True
-    return True if events.get("discovered", {}).get("where") in _DECLARED else None
+    discovered = page.last(EventKind.DISCOVERED)
+    return True if discovered is not None and discovered.get("where") in _DECLARED else None
 
 
 def judge_learning(labelled: Labelled) -> Learned:

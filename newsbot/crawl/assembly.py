@@ -82,19 +82,25 @@ class Crawl:
         )
         self.probing = ListProbing(context)
         self.links = Links(
-            context, self.scope, self.politeness, self.sources, self.judge, self.probing, self.canonical
+            context=context,
+            scope=self.scope,
+            politeness=self.politeness,
+            registry=self.sources,
+            judge=self.judge,
+            probing=self.probing,
+            canonical=self.canonical,
         )
         budget = PollBudget(number_of(settings, "NEWSBOT_POLL_BUDGET"), clock)
         prices = PagePrices(number_of(settings, "NEWSBOT_PAGE_VISITS") or PAGE_VISITS, clock)
         self.completion = Completion(
-            context,
-            self.links,
-            self.probing,
-            UsualPlaces(context, self.judge, self.links, self.sources),
-            self.canonical,
-            RecrawlPolicies(context, budget, prices),
-            self.sites,
-            self.removals,
+            context=context,
+            links=self.links,
+            probing=self.probing,
+            usual_places=UsualPlaces(context, self.judge, self.links, self.sources),
+            canonical=self.canonical,
+            policies=RecrawlPolicies(context, budget, prices),
+            sites=self.sites,
+            removals=self.removals,
             retry_scale=settings.getfloat("NEWSBOT_RETRY_SCALE"),
         )
         self.hubs = Hubs(context)

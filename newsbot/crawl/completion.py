@@ -25,25 +25,29 @@ from newsbot.crawl.links.usual_places import UsualPlaces
 from newsbot.crawl.recrawl_policy import RecrawlPolicies
 from newsbot.crawl.removals import Removals
 from newsbot.crawl.scope import Scope
-from newsbot.crawl.seeds import UNNAMED
 from newsbot.crawl.site_knowledge import SiteKnowledge
 from newsbot.crawl.source_state import SourceBook
-from newsbot.crawl.visit import META_KEY, Found, Visit
+from newsbot.crawl.visit import META_KEY, Ending, Found, Visit
 from newsbot.errors import DataError, RecordRefused
 from newsbot.frontier.base import Lease
-from newsbot.items import Kind, Link, PageRecord, Where
-from newsbot.ranking.url_learning import EXPLORED
+from newsbot.items import Details, EventKind, Kind, Link, PageRecord, Reason, Where
 from newsbot.recrawl import may_retry, plan, retry_delay
 from newsbot.recrawl.pages import seen_change
 from newsbot.recrawl.planning import KNOWN_PAGE, Plan
-from newsbot.sites.removals import REMOVED
 from newsbot.urls import canonicalize
 
 logger = logging.getLogger(__name__)
 
-NO_TLS = ("refused", "tls", "proxy", "connection", "timeout", "robots_unreachable")
-NO_HOME = ("dns", "http_404", "http_410")
-_OURS = ("too_young", "ours", UNNAMED, *KNOWN_PAGE, "limit")
+NO_TLS = (
+    Reason.REFUSED,
+    Reason.TLS,
+    Reason.PROXY,
+    Reason.CONNECTION,
+    Reason.TIMEOUT,
+    Reason.ROBOTS_UNREACHABLE,
+)
+NO_HOME = (Reason.DNS, Reason.HTTP_404, Reason.HTTP_410)
+_OURS = (Reason.TOO_YOUNG, Reason.OURS, Reason.UNNAMED, *KNOWN_PAGE, Reason.LIMIT)
 """Ends of visits that say nothing of the site."""
 NOT_THERE = Plan(None, "gone", "one of the usual places of feeds and sitemaps: nothing is there")
 MAX_ATTEMPTS = 3
@@ -58,6 +62,7 @@ class Completion:
 
     def __init__(
         self,
+        *,
         context: Context,
         links: Links,
         probing: ListProbing,
@@ -66,7 +71,6 @@ class Completion:
         policies: RecrawlPolicies,
         sites: SiteKnowledge,
         removals: Removals,
-        *,
         retry_scale: float,
     ) -> None:
         self._context, self._links, self._probing, self._usual_places = context, links, probing, usual_places
@@ -83,8 +87,8 @@ class Completion:
             del visit.found[0]
         self._probing.end(visit)
         self._usual_places.guess(visit)
-        if visit.failed:
-            outcome.error = "ours"
+        if visit.ending is Ending.FAULT:
+            outcome.error = Reason.OURS.value
         record = self._record(visit)
         home = _next_guess(visit)
         if home is None and self._retry(visit, record):
@@ -104,16 +108,18 @@ class Completion:
         record.next_due = visit.page.get("next_due", decision.next_due)
         if self._canonical.record_addresses(visit, record):
             record.next_due = None
-        found = seen_change(outcome, record)
-        seen = {} if found is None or visit.kind.is_source else {"changed": found}
-        visit.note(self._context.clock(), "planned", next_due=record.next_due, why=decision.reason, **seen)
+        changed = seen_change(outcome, record)
+        planned: Details = {"next_due": record.next_due, "why": decision.reason}
+        if changed is not None and not visit.kind.is_source:
+            planned["changed"] = changed
+        visit.note(self._context.clock(), EventKind.PLANNED, **planned)
         record.history = visit.events
         self._context.storage.save_pages([record])
         if book is not None:
             book.write(record)
         self._teach(visit)
-        # The next guess has the same key, so it is queued when the lease has ended. Who is killed in between
-        # leaves this one due at once, and not in the minutes that were planned.
+        # The next guess has the same key, so it is queued when the lease has ended. If the worker is killed
+        # in between, the page is due immediately, and not in the minutes that were planned.
         self._context.frontier.ack(
             visit.lease, next_due=record.next_due if home is None else self._context.clock()
         )
@@ -123,17 +129,15 @@ class Completion:
             self._links.queue(Found(links=(link,), referrer=None, depth=0, force=True))
 
     def _ends_without_a_record(self, visit: Visit) -> bool:
-        if visit.hand_back:
+        if visit.ending is Ending.HELD:
             return True  # the lease stays ours until the crawl closes and releases it
-        if visit.given_back:
+        if visit.ending is Ending.RETURNED:
             self._context.frontier.nack(visit.lease, delay=0.0, counted=False)
             self._context.count("frontier/given_back")
             return True
         entry = visit.lease.entry
-        if visit.outcome.error == REMOVED or self._removals.covers(entry.fingerprint, entry.host):
-            self._context.frontier.ack(
-                visit.lease, next_due=None
-            )  # also where it was taken out while it was fetched
+        if visit.outcome.error == Reason.REMOVED or self._removals.covers(entry.fingerprint, entry.host):
+            self._context.frontier.ack(visit.lease, next_due=None)  # it may be taken out while it is fetched
             return True
         return False
 
@@ -142,7 +146,7 @@ class Completion:
         now, outcome = self._context.clock(), visit.outcome
         known = visit.record or self._known_page(visit) or page_for(visit.lease.entry, visit.discovered_at())
         record = replace(known)  # a copy: a fault may bring us here again, and the visit counts once
-        if outcome.error in ("too_young", UNNAMED):
+        if outcome.error in (Reason.TOO_YOUNG, Reason.UNNAMED):
             return record
         for name in ("content_type", "content_length", "server", "etag", "last_modified", "links_count"):
             if name in visit.page:
@@ -173,12 +177,14 @@ class Completion:
         """Hold the URL back for another attempt if its fault may pass; False if it is final."""
         cause = visit.outcome.error
         attempts = visit.lease.attempts + 1
-        if not may_retry(cause, attempts):
+        if cause is None or not may_retry(cause, attempts):
             return False
         delay = max(
             self._retry_scale * retry_delay(attempts, _JITTER.random()), visit.outcome.retry_after or 0.0
         )
-        visit.note(self._context.clock(), "retry", cause=cause, after=round(delay, 1), attempt=attempts)
+        visit.note(
+            self._context.clock(), EventKind.RETRY, cause=cause, after=round(delay, 1), attempt=attempts
+        )
         record.history = visit.events
         self._context.storage.save_pages([record])
         self._context.frontier.nack(visit.lease, delay=delay)
@@ -190,9 +196,9 @@ class Completion:
         told = visit.outcome.is_article
         if visit.taught or visit.kind is not Kind.ARTICLE:
             return
-        reason = None if told is None else _why_none(visit)
+        reason = None if told is None else "" if told else visit.no_article or Reason.NO_ARTICLE.value
         reason = visit.outcome.error if reason is None else reason
-        if reason is not None and reason not in _OURS and visit.data.get("why") != EXPLORED:
+        if reason is not None and reason not in _OURS and visit.data.get("why") != Reason.EXPLORED:
             self._sites.health.saw(self._context.notes, visit.rule.domain, reason)
         if told is None:
             visit.taught = True
@@ -223,14 +229,6 @@ def _next_guess(visit: Visit) -> str | None:
 def _homes(domain: str) -> tuple[str, ...]:
     """Return the addresses that the home page of a site may have; they are one identity."""
     return tuple(f"{scheme}://{www}{domain}/" for www in ("", "www.") for scheme in ("https", "http"))
-
-
-def _why_none(visit: Visit) -> str:
-    """Return why the page holds no article; empty if it holds one."""
-    if visit.outcome.is_article:
-        return ""
-    told = [event for event in visit.events if event.get("event") == "not_an_article"]
-    return str(told[-1].get("reason")) if told else "no_article"
 
 
 class CompletionQueue:
@@ -274,7 +272,7 @@ class CompletionQueue:
             with self._context.timed("settle"):
                 self._settle(visit)
             self._unsettled.popleft()
-            if visit.hand_back:
+            if visit.ending is Ending.HELD:
                 self._held.append(visit.lease)
 
     def _settle(self, visit: Visit) -> None:
@@ -303,18 +301,19 @@ class CompletionQueue:
     def _item_scraped(self, item: Any, response: Response) -> None:
         visit = self._visit_of(response)
         if visit is not None:
-            visit.stored = True
-            visit.note(self._context.clock(), "stored", version=getattr(item, "version", None))
+            visit.note(self._context.clock(), EventKind.STORED, version=getattr(item, "version", None))
 
-    def _item_dropped(self, item: Any, response: Response, exception: Exception) -> None:
+    def _item_dropped(self, response: Response, exception: Exception) -> None:
         visit = self._visit_of(response)
         if visit is not None:
-            visit.note(self._context.clock(), "dropped", reason=str(exception))
-            if str(exception) == "unchanged":  # the page may differ by its advertisements
+            visit.note(self._context.clock(), EventKind.DROPPED, reason=str(exception))
+            reason = getattr(exception, "reason", None)
+            if reason == Reason.UNCHANGED:  # the page may differ by its advertisements
                 visit.outcome.changed = False
-            visit.hand_back = visit.hand_back or getattr(exception, "hand_back", False)
+            elif reason == Reason.LIMIT:
+                visit.end(Ending.HELD)
 
-    def _item_error(self, item: Any, response: Response, failure: Any) -> None:
+    def _item_error(self, response: Response, failure: Any) -> None:
         self._our_fault(response, failure)
 
     def _spider_error(self, failure: Any, response: Response) -> None:
@@ -325,7 +324,8 @@ class CompletionQueue:
         if visit is None:
             return
         if isinstance(failure.value, DataError) and not isinstance(failure.value, RecordRefused):
-            visit.given_back = True
+            visit.end(Ending.RETURNED)
             return
-        visit.failed = f"{failure.type.__name__}: {failure.value}"[:300]
-        visit.note(self._context.clock(), "fault", error=visit.failed)
+        visit.end(Ending.FAULT)
+        error = f"{failure.type.__name__}: {failure.value}"[:300]
+        visit.note(self._context.clock(), EventKind.FAULT, error=error)

@@ -54,7 +54,9 @@ class Politeness:
         self._introduced.clear()
 
     def set_pace(self, host: str, rule: Rule, crawl_delay: float) -> None:
-        """Tell the frontier the rule's delay, or ``crawl_delay`` (seconds) with one request at a time if longer.
+        """Tell the frontier how often to ask a host: by its rule, or by ``crawl_delay`` if that is longer.
+
+        ``crawl_delay`` (seconds) allows one request at a time.
 
         Raises :class:`newsbot.errors.DataError`.
         """

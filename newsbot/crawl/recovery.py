@@ -32,6 +32,7 @@ class Recovery:
 
     def __init__(
         self,
+        *,
         context: Context,
         scope: Scope,
         politeness: Politeness,

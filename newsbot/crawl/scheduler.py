@@ -119,14 +119,14 @@ class FrontierScheduler(BaseScheduler):
         crawl = self._crawl
         self.completed = CompletionQueue(self.crawler, self._context, self._scope, crawl.completion)
         self.recovery = Recovery(
-            self._context,
-            self._scope,
-            self._politeness,
-            self._links,
-            crawl.refill,
-            crawl.owner,
-            self._leases,
-            self.lease_seconds,
+            context=self._context,
+            scope=self._scope,
+            politeness=self._politeness,
+            links=self._links,
+            refill=crawl.refill,
+            owner=crawl.owner,
+            leases=self._leases,
+            ttl=self.lease_seconds,
         )
 
     def _hook(self) -> None:

@@ -10,15 +10,12 @@ from newsbot.crawl.failures import Ignored
 from newsbot.crawl.scope import Scope
 from newsbot.crawl.visit import Found, Visit
 from newsbot.discovery.traps import is_archive, is_pagination
-from newsbot.items import Kind, Link, Where
+from newsbot.items import Kind, Link, Reason, Where
 from newsbot.ranking.judging import THRESHOLD, article_odds
 from newsbot.rules.match import classify
 from newsbot.rules.schema import Rule
 from newsbot.rules.shape import probability
 from newsbot.urls import canonicalize, fingerprint
-
-UNNAMED = "unnamed"
-"""The cause of a visit that was not made for it."""
 
 
 def seeds(context: Context, scope: Scope) -> Iterator[Found]:
@@ -73,7 +70,7 @@ def refuse_unnamed(context: Context, scope: Scope, visit: Visit) -> None:
     if is_unnamed(context, scope, visit):
         if visit.data.get("where") == Where.SEED:
             visit.page["next_due"] = None
-        raise Ignored(UNNAMED, "no rule names it any more")
+        raise Ignored(Reason.UNNAMED, "no rule names it any more")
 
 
 def is_unnamed(context: Context, scope: Scope, visit: Visit) -> bool:

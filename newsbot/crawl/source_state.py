@@ -8,16 +8,15 @@ from typing import cast
 from newsbot.crawl.context import Context
 from newsbot.crawl.failures import is_no_source
 from newsbot.crawl.recrawl_policy import PollBudget
-from newsbot.crawl.seeds import UNNAMED
 from newsbot.crawl.visit import Visit
-from newsbot.items import PageRecord
+from newsbot.items import PageRecord, Reason
 from newsbot.recrawl.policy import FixedIntervals, Policy
 from newsbot.recrawl.sources import SourceIndex
 from newsbot.rules import RuleSet
 from newsbot.storage.base import SourceRecord
 from newsbot.storage.polls import Poll, PollLog
 
-_NO_POLL = ("too_young", UNNAMED)
+_NO_POLL = (Reason.TOO_YOUNG, Reason.UNNAMED)
 """Ends of visits that asked the site nothing."""
 
 

@@ -1,7 +1,7 @@
 """Hands what went over the wire to the archive, once the page was read: only then its rights are known.
 
-A page that says ``noarchive`` is not archived, nor one that somebody took out while it was fetched, also under
-its canonical address. Redirects are kept as they come.
+A page that says ``noarchive`` is not archived, nor one that somebody took out while it was fetched, under its
+address or its canonical one. Redirects are kept as they come.
 """
 
 from __future__ import annotations

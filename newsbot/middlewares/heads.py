@@ -9,6 +9,7 @@ from scrapy.http import Request, Response
 
 from newsbot.crawl.context import Context
 from newsbot.crawl.visit import Visit
+from newsbot.items import EventKind
 from newsbot.recrawl.heads import PASSING, UNWILLING, tells_unchanged
 from newsbot.urls import host_key
 
@@ -39,7 +40,7 @@ class Heads:
         etag, last_modified = (None if value is None else value.decode("latin-1") for value in fields)
         if tells_unchanged(visit.record, response.status, etag, last_modified):
             self._context.count("head/unchanged")
-            visit.note(self._context.clock(), "head", status=response.status, unchanged=True)
+            visit.note(self._context.clock(), EventKind.HEAD, status=response.status, unchanged=True)
             return response.replace(status=304, body=b"")
         if response.status in UNWILLING:
             self._context.count("head/refused")
@@ -47,5 +48,5 @@ class Heads:
                 self._unwilling.clear()
             self._unwilling.add(host_key(request.url))
         visit.asked_head = True
-        visit.note(self._context.clock(), "head", status=response.status, unchanged=False)
+        visit.note(self._context.clock(), EventKind.HEAD, status=response.status, unchanged=False)
         return request.replace(method="GET")

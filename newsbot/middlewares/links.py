@@ -10,7 +10,7 @@ from scrapy.exceptions import CloseSpider
 from scrapy.http import Response
 
 from newsbot.crawl.assembly import Crawl
-from newsbot.crawl.visit import META_KEY, Found, Visit
+from newsbot.crawl.visit import META_KEY, Ending, Found, Visit
 from newsbot.errors import DataError, DataFull, RecordRefused
 
 
@@ -57,4 +57,4 @@ class LinksMiddleware:
         except DataError as error:
             if visit is None or isinstance(error, RecordRefused):
                 raise
-            visit.given_back = True  # the spider asked for what is away: the page is read again later
+            visit.end(Ending.RETURNED)  # the spider needed data that are away: the page is read again later

@@ -13,11 +13,19 @@ from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.context import MAX_HOSTS
 from newsbot.crawl.failures import cause_of
 from newsbot.crawl.visit import ASIDE_KEY, META_KEY, Visit
+from newsbot.items import EventKind, Reason
 from newsbot.recrawl import parse_retry_after
 from newsbot.urls import host_key
 
 SLOW_DOWN = (429, 503)
-HOST_FAULTS = ("timeout", "refused", "dns", "connection", "tls", "proxy")
+HOST_FAULTS = (
+    Reason.TIMEOUT,
+    Reason.REFUSED,
+    Reason.DNS,
+    Reason.CONNECTION,
+    Reason.TLS,
+    Reason.PROXY,
+)
 FIRST_PAUSE = 2.0
 LONGEST_PAUSE = 900.0
 MAX_RETRY_AFTER = 24 * 3600.0
@@ -69,4 +77,4 @@ class PolitenessMiddleware:
         self._politeness.rest(host, pause)
         self._context.count("backed_off")
         if visit is not None:
-            visit.note(self._context.clock(), "host_rests", host=host, seconds=round(pause, 1))
+            visit.note(self._context.clock(), EventKind.HOST_RESTS, host=host, seconds=round(pause, 1))

@@ -12,12 +12,11 @@ from scrapy.http import Request, Response
 from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.failures import Ignored
 from newsbot.crawl.seeds import refuse_unnamed
-from newsbot.crawl.visit import META_KEY, Visit
-from newsbot.items import Where
+from newsbot.crawl.visit import META_KEY, Ending, Visit
+from newsbot.items import Reason, Where
 from newsbot.middlewares.heads import Heads
 from newsbot.recrawl import gate, parse_max_age
 from newsbot.recrawl.planning import LONGEST_SOURCE_REST
-from newsbot.sites.removals import REMOVED
 
 
 class ReprocessingMiddleware:
@@ -41,14 +40,14 @@ class ReprocessingMiddleware:
         if visit is None or visit.hops or visit.asked_head:
             return
         if visit.rule.domain in self._scope.limited:
-            visit.hand_back = True
-            raise Ignored("limit", "this crawl has all that it may take of the site")
+            visit.end(Ending.HELD)
+            raise Ignored(Reason.LIMIT, "this crawl has all that it may take of the site")
         now = self._context.clock()
         if self._removals.covers(visit.lease.entry.fingerprint, visit.lease.entry.host):
-            raise Ignored(REMOVED, "taken out by scrapy remove, which keeps it out")
+            raise Ignored(Reason.REMOVED, "taken out by scrapy remove, which keeps it out")
         refuse_unnamed(self._context, self._scope, visit)
         if self._canonical.other_name(visit) is not None:
-            raise Ignored("same_page", "differs from a known page in a session's id only")
+            raise Ignored(Reason.SAME_PAGE, "differs from a known page in a session's id only")
         self._look_up(visit)
         interval = 0.0 if visit.forced else visit.rule.interval.get(visit.kind, 0.0)
         if visit.kind.is_source:
@@ -57,7 +56,7 @@ class ReprocessingMiddleware:
         if not decision.fetch and not visit.forced and visit.lease.attempts == 0:
             self._context.count("gated")
             visit.page["next_due"] = decision.until
-            raise Ignored("too_young", decision.reason)
+            raise Ignored(Reason.TOO_YOUNG, decision.reason)
         kept_as = None if visit.record is None else visit.record.kind
         visit.anew = visit.kind.is_source and (self._scope.arguments.narrows or kept_as is not visit.kind)
         if visit.anew:

@@ -20,6 +20,7 @@ from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.failures import Ignored, cause_of
 from newsbot.crawl.visit import META_KEY, Found, Visit
 from newsbot.discovery.autodiscovery import from_robots
+from newsbot.items import Reason
 from newsbot.rights import read_robots
 from newsbot.rules.schema import Rule
 from newsbot.urls import host_key
@@ -74,7 +75,7 @@ class RobotsMiddleware:
         if robots.fault is not None:
             raise Ignored(robots.fault, f"left alone for now, robots.txt gave: {robots.text}")
         if robots.parser is not None and not robots.parser.can_fetch(request.url, self.agent):
-            raise Ignored("robots", "forbidden by robots.txt")
+            raise Ignored(Reason.ROBOTS, "forbidden by robots.txt")
 
     async def _robots(self, request: Request) -> Robots:
         parts = urlsplit(request.url)
@@ -107,13 +108,13 @@ class RobotsMiddleware:
         try:
             response = await engine.download_async(question)
         except Exception as error:  # noqa: BLE001  (whatever keeps robots.txt from us closes the site)
-            if cause_of(error) == "redirects":  # RFC 9309, 2.3.1.2: after five hops as good as none
+            if cause_of(error) == Reason.REDIRECTS:  # RFC 9309, 2.3.1.2: after five hops as good as none
                 return Robots(self._context.clock() + KEEP_SECONDS)
             self._context.count("robots/unreachable")
-            return self._closed("robots_unreachable", f"{type(error).__name__}: {error}")
+            return self._closed(Reason.ROBOTS_UNREACHABLE, f"{type(error).__name__}: {error}")
         if response.status >= 500 or response.status == 429:
             self._context.count("robots/unreachable")
-            return self._closed("robots_failing", f"status {response.status}")
+            return self._closed(Reason.ROBOTS_FAILING, f"status {response.status}")
         robots = self._read(response)
         if robots.parser is not None:
             self._rights.heard_robots(origin, read_robots(robots.text), robots.parser.can_fetch)

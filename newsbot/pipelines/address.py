@@ -65,7 +65,7 @@ class AddressChoice:
         return kept
 
     def _at_address(self, item: Article, own: str) -> Article | None:
-        """Return what is kept under the page's address, or that it leads to; free it from another's article."""
+        """Return what is kept under the page's address; move an article of another page away."""
         kept = self._context.storage.article(own)
         if kept is None or not came_from_elsewhere(kept, own):
             return kept

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from scrapy.crawler import Crawler
-from scrapy.exceptions import DropItem
 
 from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.context import Context
+from newsbot.crawl.failures import Dropped
 from newsbot.crawl.removals import Removals
 from newsbot.dedup.minhash import text_key
 from newsbot.dedup.story_merge import settle
 from newsbot.extraction import is_substantial
-from newsbot.items import Article
+from newsbot.items import Article, Reason
 from newsbot.pipelines.address import AddressChoice
 from newsbot.urls import canonicalize, fingerprint
 
@@ -74,7 +74,7 @@ class CopyFilter:
             self._removals.stored(item)
             self._context.count("duplicates/text")
             self._context.count_site(item.source, "duplicates")
-            raise DropItem(f"same_text as {owner}")
+            raise Dropped(Reason.SAME_TEXT, f"as {owner}")
         if kept is not None and (_is_same(kept, item) if owner is not None else _is_trifle(kept, item)):
             if owner is not None and fingerprint(canonicalize(item.url)) != fingerprint(item.canonical_url):
                 self._context.storage.store(item)  # records this address
@@ -83,7 +83,7 @@ class CopyFilter:
                 self._context.storage.save_rights(kept.canonical_url, item.rights)
             settle(self._context.storage, kept.canonical_url, ())  # who stored it may have been killed before
             self._context.count("articles/unchanged")
-            raise DropItem("unchanged")
+            raise Dropped(Reason.UNCHANGED)
         return kept
 
 

@@ -10,16 +10,19 @@ from typing import Any
 
 from scrapy import signals
 from scrapy.crawler import Crawler
-from scrapy.exceptions import DropItem, NotConfigured
+from scrapy.exceptions import NotConfigured
 
 from newsbot.crawl.assembly import Crawl
-from newsbot.items import Article
+from newsbot.crawl.failures import Dropped
+from newsbot.items import Article, Reason
 
 
-class LimitReached(DropItem):
-    """The crawl has all the articles it may take."""
+class LimitReached(Dropped):
+    """The crawl has all the articles it may take; ``limit`` is the argument that says so."""
 
-    hand_back = True
+    def __init__(self, limit: str) -> None:
+        super().__init__(Reason.LIMIT)
+        self.args = (limit,)
 
 
 class LimitsPipeline:

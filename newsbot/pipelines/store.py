@@ -6,17 +6,16 @@ from dataclasses import replace
 from typing import Any
 
 from scrapy.crawler import Crawler
-from scrapy.exceptions import DropItem
 
 from newsbot.crawl.assembly import Crawl
+from newsbot.crawl.failures import Dropped
 from newsbot.dedup.minhash import signature
 from newsbot.dedup.story_merge import join, settle
 from newsbot.errors import DataError, RecordBusy
-from newsbot.items import Article
+from newsbot.items import Article, Reason
 from newsbot.pipelines.exact import CopyFilter
 from newsbot.pipelines.near import StoryFinder
 from newsbot.sites.late_arrivals import forget_texts, is_out
-from newsbot.sites.removals import REMOVED
 from newsbot.storage.base import Stored, Verdict
 from newsbot.storage.records import of_one_page
 
@@ -58,10 +57,10 @@ class StorePipeline:
         if stored.verdict is Verdict.SAME_TEXT:
             self._context.count("duplicates/text")
             self._context.count_site(item.source, "duplicates")
-            raise DropItem(f"same_text as {stored.canonical_url}")
+            raise Dropped(Reason.SAME_TEXT, f"as {stored.canonical_url}")
         if stored.verdict is Verdict.UNCHANGED:
             self._context.count("articles/unchanged")
-            raise DropItem("unchanged")
+            raise Dropped(Reason.UNCHANGED)
         self._context.count(f"articles/{stored.verdict}")
         self._context.count_site(item.source, "articles" if stored.verdict is Verdict.NEW else "updated")
         self._context.books.last_article[item.source] = self._context.clock()
@@ -111,9 +110,9 @@ class StorePipeline:
     def _bridge(self, article: Article, over: str | None) -> None:
         """Make one story of those that the article belongs to, before it is stored.
 
-        Afterwards its page counts as unchanged, and after a kill nobody asks about its peers again. Its own id
-        takes no part yet, for another page's article may be under way to this URL; one that it replaces does
-        (``over``: the text of that one, if another page gave it).
+        Once it is stored its page counts as unchanged: after a kill nobody would ask about its peers.
+        The article's own id is not considered yet, for another page's article may be on its way to this URL;
+        the id of an article that it replaces is (``over``: the text of that one, if another page gave it).
         """
         placed = self._peers.get(article.canonical_url)
         if placed is None:
@@ -136,8 +135,8 @@ class StorePipeline:
         if is_out(article, self._removals.covers):
             forget_texts(self._context.index, [article.canonical_url], self._context.clock())
             self._peers.pop(article.canonical_url, None)
-            self._context.count(f"dropped/{REMOVED}")
-            raise DropItem(REMOVED)
+            self._context.count(f"dropped/{Reason.REMOVED}")
+            raise Dropped(Reason.REMOVED)
 
     def _settle(self, article: Article, stored: Stored) -> None:
         """Bring the article and those that resemble it into one story; others may have met them meanwhile."""

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from scrapy.crawler import Crawler
-from scrapy.exceptions import DropItem
 
 from newsbot.crawl.assembly import Crawl
-from newsbot.items import Article
+from newsbot.crawl.failures import Dropped
+from newsbot.items import Article, Reason
 from newsbot.sites.late_arrivals import is_out
-from newsbot.sites.removals import REMOVED
 from newsbot.urls import canonicalize
 
 MAX_TEXT = 5_000_000
@@ -28,7 +27,7 @@ def fault_of(article: Article) -> str | None:
     try:
         article.canonical_url = canonicalize(article.canonical_url or article.url)
     except ValueError:
-        return "bad_url"
+        return Reason.BAD_URL.value
     article.title = article.title.strip()[:MAX_TITLE]
     article.text = article.text[:MAX_TEXT]
     return None
@@ -54,12 +53,12 @@ class ValidatePipeline:
         reason = fault_of(item) or self._outside(item) or self._removed(item)
         if reason is not None:
             self._context.count(f"dropped/{reason}")
-            raise DropItem(reason)
+            raise Dropped(reason)
         return item
 
     def _removed(self, article: Article) -> str | None:
         """Return the reason for what is to stay out."""
-        return REMOVED if is_out(article, self._removals.covers) else None
+        return Reason.REMOVED.value if is_out(article, self._removals.covers) else None
 
     def _outside(self, article: Article) -> str | None:
         arguments, moment = self._arguments, article.published_at

@@ -29,7 +29,7 @@ from newsbot.crawl.visit import ASIDE_KEY
 from newsbot.discovery.sections import find_links
 from newsbot.errors import DataError, NotAnArticle
 from newsbot.extraction import parse_html
-from newsbot.items import PageRecord
+from newsbot.items import PageRecord, Reason
 from newsbot.monitoring.asking import Answer, Target, needs_get, next_hop, to_check
 from newsbot.monitoring.keeping import keep_report
 from newsbot.monitoring.rendering import write_reports
@@ -212,8 +212,8 @@ class MonitorSpider(auxiliary.SideSpider):
         request: Request = failure.request  # type: ignore[attr-defined]  # Scrapy sets it
         assert failure.value is not None
         cause = cause_of(failure.value)
-        if cause == "dns" and host_key(request.url) in address_guard.refused:
-            cause = "private_address"
+        if cause == Reason.DNS and host_key(request.url) in address_guard.refused:
+            cause = Reason.PRIVATE_ADDRESS.value
         again = self._again(request, cause)
         if again is not None:
             yield again

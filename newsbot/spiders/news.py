@@ -17,15 +17,17 @@ from newsbot.crawl import address_guard
 from newsbot.crawl.arguments import Arguments, parse_arguments
 from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.failures import cause_of
-from newsbot.crawl.seeds import UNNAMED, seeds
-from newsbot.crawl.visit import META_KEY, Found, Visit
+from newsbot.crawl.seeds import seeds
+from newsbot.crawl.visit import META_KEY, Ending, Found, Visit
 from newsbot.errors import DataError
-from newsbot.items import Article
+from newsbot.items import Article, EventKind, Reason
 from newsbot.recrawl.planning import KNOWN_PAGE
-from newsbot.sites.removals import REMOVED
 from newsbot.spiders.paging import Paging
 from newsbot.spiders.reading import Reader
 from newsbot.urls import host_key
+
+_NO_ERROR = (Reason.TOO_YOUNG, Reason.UNNAMED, Reason.LIMIT, Reason.REMOVED, *KNOWN_PAGE)
+"""Why a page was not asked for without a fault of the site."""
 
 
 class NewsSpider(Spider):
@@ -86,12 +88,12 @@ class NewsSpider(Spider):
             return
         context = self._crawl.context
         if isinstance(failure.value, DataError):
-            visit.given_back = True
+            visit.end(Ending.RETURNED)
             return
         cause = cause_of(failure.value)
-        if cause == "dns" and host_key(request.url) in address_guard.refused:
-            cause = "private_address"
+        if cause == Reason.DNS and host_key(request.url) in address_guard.refused:
+            cause = Reason.PRIVATE_ADDRESS.value
         visit.outcome.error = cause
-        visit.note(context.clock(), "no_page", cause=cause, text=str(failure.value)[:200])
-        if cause not in ("too_young", UNNAMED, *KNOWN_PAGE, "limit", REMOVED) and not visit.guessed:
+        visit.note(context.clock(), EventKind.NO_PAGE, cause=cause, text=str(failure.value)[:200])
+        if cause not in _NO_ERROR and not visit.guessed:
             context.count_error(visit.rule.domain, cause)

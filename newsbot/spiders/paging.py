@@ -21,12 +21,12 @@ from newsbot.crawl.failures import cause_of
 from newsbot.crawl.links.canonical import alias_of
 from newsbot.crawl.politeness import Politeness
 from newsbot.crawl.removals import Removals
-from newsbot.crawl.visit import Visit
+from newsbot.crawl.visit import Ending, Visit
 from newsbot.errors import DataError, NotAnArticle
 from newsbot.extraction import join_pages, next_page, parse_html, read_page
 from newsbot.extraction.fields.titles import same_title
 from newsbot.extraction.pagination import MAX_PAGES
-from newsbot.items import Article
+from newsbot.items import Article, Details, EventKind, Reason
 from newsbot.middlewares.archive import keep_page
 from newsbot.rules.match import classify
 from newsbot.sites.shared_lines import SiteLines
@@ -59,11 +59,11 @@ class Paging:
         fault: str | None = None
         while url is not None and len(pages) < MAX_PAGES and _key(url) not in seen:
             if classify(visit.rule, url).denied:
-                fault = "denied"
+                fault = Reason.DENIED.value
                 break
             seen.add(_key(url))
             if not await self._wait(url):
-                visit.hand_back = True
+                visit.end(Ending.HELD)
                 return None
             try:
                 response = await _fetch(self._engine, url)
@@ -82,9 +82,10 @@ class Paging:
                 [alias_of(visit, page.url, _key(page.url), self._context.clock())], None
             )
             self._context.count("pages/joined")
-        visit.note(
-            self._context.clock(), "pages_joined", pages=len(pages), **({"fault": fault} if fault else {})
-        )
+        details: Details = {"pages": len(pages)}
+        if fault:
+            details["fault"] = fault
+        visit.note(self._context.clock(), EventKind.PAGES_JOINED, **details)
         joined = join_pages(pages)
         return replace(joined, partial=True) if fault else joined
 

@@ -29,7 +29,7 @@ from newsbot.discovery.sections import MAX_LINKS, find_links
 from newsbot.discovery.sitemaps import parse_sitemap
 from newsbot.errors import NotAnArticle
 from newsbot.extraction import first_page, next_page, parse_html, read_page
-from newsbot.items import Article, Kind, Link, Where
+from newsbot.items import Article, EventKind, Kind, Link, Where
 from newsbot.push.discovery import hubs_in
 from newsbot.rights import page_rights
 from newsbot.sites.rights import headers_of
@@ -46,13 +46,13 @@ class Reader:
 
     def __init__(
         self,
+        *,
         context: Context,
         scope: Scope,
         judge: LinkJudge,
         sites: SiteKnowledge,
         hubs: Hubs,
         indexes: SitemapIndexes,
-        *,
         obeys_noindex: bool,
     ) -> None:
         self._context, self._scope, self._judge, self._sites = context, scope, judge, sites
@@ -61,14 +61,13 @@ class Reader:
     @classmethod
     def of(cls, crawl: Crawl, *, obeys_noindex: bool) -> Reader:
         """Return the reader of a crawl. ``obeys_noindex``: keep no page whose owner wants it in no index."""
-        indexes = SitemapIndexes(crawl.context, crawl.scope, crawl.sources)
         return cls(
-            crawl.context,
-            crawl.scope,
-            crawl.judge,
-            crawl.sites,
-            crawl.hubs,
-            indexes,
+            context=crawl.context,
+            scope=crawl.scope,
+            judge=crawl.judge,
+            sites=crawl.sites,
+            hubs=crawl.hubs,
+            indexes=SitemapIndexes(crawl.context, crawl.scope, crawl.sources),
             obeys_noindex=obeys_noindex,
         )
 
@@ -77,7 +76,7 @@ class Reader:
         self._context.count(f"fetched/{visit.kind}")
         domain = visit.rule.domain
         self._context.count_site(domain, "fetched")
-        visit.note(self._context.clock(), "fetched", status=response.status, bytes=len(response.body))
+        visit.note(self._context.clock(), EventKind.FETCHED, status=response.status, bytes=len(response.body))
         if response.status == 304:
             self._unchanged(visit)
             return
@@ -112,7 +111,7 @@ class Reader:
 
     def _fault(self, visit: Visit, cause: str, text: str = "") -> None:
         visit.outcome.error = cause
-        visit.note(self._context.clock(), "unreadable", cause=cause, text=text[:200])
+        visit.note(self._context.clock(), EventKind.UNREADABLE, cause=cause, text=text[:200])
         if not visit.guessed:
             self._context.count_error(visit.rule.domain, cause)
 
@@ -128,7 +127,7 @@ class Reader:
         self._note_window(visit, feed.links)
         if feed.problems:
             self._context.count("feeds/problems", len(feed.problems))
-            visit.note(self._context.clock(), "feed_problems", problems=feed.problems[:5])
+            visit.note(self._context.clock(), EventKind.FEED_PROBLEMS, problems=feed.problems[:5])
         hubs = [hub.url for hub in feed.hubs if hub.protocol == "websub"]
         self._hubs.offer(response, visit, hubs, feed.self_url)
         yield Found(links=tuple(feed.links), referrer=response.url, depth=visit.lease.entry.depth + 1)
@@ -170,7 +169,7 @@ class Reader:
     def _links(self, tree: HtmlElement, response: Response, visit: Visit) -> Found:
         """Return the links of a page; none if it says ``nofollow``."""
         if not visit.rights.follow:
-            visit.note(self._context.clock(), "nofollow")
+            visit.note(self._context.clock(), EventKind.NOFOLLOW)
             self._context.count("links/nofollow_pages")
             return Found(links=(), referrer=response.url, depth=visit.lease.entry.depth + 1)
         with self._context.timed("links"):
@@ -178,7 +177,7 @@ class Reader:
         visit.page["links_count"] = len(links)
         if len(links) >= MAX_LINKS:
             self._context.count("links/cut")
-            visit.note(self._context.clock(), "links_cut", kept=MAX_LINKS)
+            visit.note(self._context.clock(), EventKind.LINKS_CUT, kept=MAX_LINKS)
             logger.info("links cut domain=%s url=%s kept=%d", visit.rule.domain, response.url, MAX_LINKS)
         return Found(links=links, referrer=response.url, depth=visit.lease.entry.depth + 1)
 
@@ -197,10 +196,10 @@ class Reader:
         yield self._links(tree, response, visit)
 
     def _tell_move(self, response: Response, visit: Visit) -> None:
-        """Say that what a rule names lies on another site by now: what is found there is kept under that site."""
+        """Log that what a rule names has moved to another site: what is found there belongs to that one."""
         there = self._context.rule_for(response.url).domain
         if there != visit.rule.domain:
-            visit.note(self._context.clock(), "moved", to=there)
+            visit.note(self._context.clock(), EventKind.MOVED, to=there)
             logger.warning(
                 "site moved domain=%s to=%s url=%s: write a rule for %s",
                 visit.rule.domain,
@@ -266,8 +265,8 @@ class Reader:
             raise NotAnArticle("noindex")
 
     def _no_article(self, visit: Visit, reason: str) -> None:
-        visit.outcome.is_article = False
-        visit.note(self._context.clock(), "not_an_article", reason=reason)
+        visit.outcome.is_article, visit.no_article = False, reason
+        visit.note(self._context.clock(), EventKind.NOT_AN_ARTICLE, reason=reason)
         self._context.count(f"not_article/{reason}")
 
 

@@ -23,7 +23,7 @@ from newsbot.crawl.scope import Scope
 from newsbot.crawl.source_state import SourceRegistry
 from newsbot.crawl.visit import Found, Visit
 from newsbot.discovery.sitemapparts import MAX_URLS, Child
-from newsbot.items import Kind, Link, PageRecord, Where
+from newsbot.items import EventKind, Kind, Link, PageRecord, Where
 from newsbot.ranking.judging import PATIENT_PRIORITY
 from newsbot.recrawl.planning import DAY, LONGEST_SOURCE_REST
 from newsbot.urls import canonicalize, fingerprint
@@ -65,7 +65,7 @@ class SitemapIndexes:
         self._context, self._scope, self._sources = context, scope, sources
 
     def files(self, children: Sequence[Child], url: str, visit: Visit) -> Iterator[Found]:
-        """Yield the files of the index at ``url`` that are to be read now, and note what is left for later."""
+        """Yield the files of the index at ``url`` to be read now; note how many are left for later."""
         choice = self._choose(children, visit)
         room = self._room(visit.rule.domain)
         depth = visit.lease.entry.depth + 1
@@ -139,7 +139,7 @@ class SitemapIndexes:
                     yield child, page
 
     def _may_look_again(self, seen: float, visit: Visit) -> bool:
-        """Tell whether it is time for a file that changed: two indexes that name each other must not go round."""
+        """Return True if a changed file may be read again: two indexes may name each other for ever."""
         return self._context.clock() - seen >= visit.rule.interval.get(Kind.SITEMAP, 0.0)
 
     def _room(self, domain: str) -> int:
@@ -156,7 +156,9 @@ class SitemapIndexes:
             return
         # the rest is for the next look: it must not find the index unchanged
         visit.page.update(content_hash=None, etag=None, last_modified=None)
-        visit.note(self._context.clock(), "sitemaps_left", left=choice.left, old=choice.old, of=number)
+        visit.note(
+            self._context.clock(), EventKind.SITEMAPS_LEFT, left=choice.left, old=choice.old, of=number
+        )
         logger.info(
             "sitemap index domain=%s url=%s files=%d old=%d left=%d for later looks",
             visit.rule.domain,

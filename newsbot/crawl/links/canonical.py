@@ -1,18 +1,19 @@
-"""What becomes of the address that a page calls its canonical one.
+"""Other addresses of a page: redirects, and what it calls its canonical address (a claim).
 
-Most such claims are honest, and spare a download: the named address is marked as done. Some are not: a
-template names one article on all pages, a head was copied. So a claim alone never keeps an article from
-being read that the site also offers by itself:
+Other addresses are marked as done, so that they never cost a download. Most claims are right. Some are not:
+a template names one article on all pages, a head was copied. So a claim alone never keeps the crawl from
+reading an article that the site also offers by itself:
 
-* Forms of one address (AMP, print, mobile host, parameters) are one page without further ado.
-* An address that nobody has mentioned is taken as the page's own other name. When a list offers it later
-  under another headline, or before the site's word is proven, it is read after all.
-* An address that waits to be read already is read, unless the headline it was listed with is the page's,
-  or the site's word is good and no headline speaks against it.
-* What is no article's address (a section, another site's page, what the rule denies) is no page's name.
+* Forms of one address (AMP, print, mobile host, parameters) are one page.
+* An address that nobody has mentioned is taken as another address of the page. If a list offers it later
+  under another headline, or before the site's claims are proven, it is read after all.
+* An address that is queued already is read, unless the headline it was listed with is the page's, or the
+  site's claims are trusted and no headline speaks against it.
+* An address that is not an article (a section, another site's page, what the rule denies) cannot be a
+  canonical address.
 
-When both pages were read, their texts decide (:mod:`newsbot.pipelines.address`), and the site's word counts
-for more or less from then on (:mod:`newsbot.sites.canonical_trust`).
+When both pages were read, their texts decide (:mod:`newsbot.pipelines.address`), and the site's claims are
+trusted more or less from then on (:mod:`newsbot.sites.canonical_trust`).
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from newsbot.dedup.minhash import signature
 from newsbot.dedup.same_article import headlines_agree, is_one_article
 from newsbot.extraction.page.variants import is_variant
 from newsbot.frontier.base import Entry
-from newsbot.items import Article, Kind, Link, PageRecord, Where
+from newsbot.items import Article, EventKind, Kind, Link, PageRecord, Reason, Where, read_reason
 from newsbot.ranking.judging import Judgement
 from newsbot.rules.match import classify
 from newsbot.sites.canonical_trust import MAX_SETTLED, SiteClaims, Word
@@ -39,14 +40,10 @@ from newsbot.urls import canonicalize, fingerprint, host_key
 
 logger = logging.getLogger(__name__)
 
-CLAIMED = "named as canonical by a fetched page"
-"""Why an address was marked as done that was never fetched."""
-DOUBTED = "named as canonical by another page"
-"""Why such an address is read after all."""
 CHECK_PRIORITY = 500.0
 MAX_CHAIN = 10
 """Articles that are moved to make room for one."""
-NOT_THERE = ("http_404", "http_410")
+NOT_THERE = (Reason.HTTP_404, Reason.HTTP_410)
 APART = timedelta(days=1)
 """Two items with the same headline are two issues of it if they were published further apart."""
 
@@ -138,7 +135,7 @@ class Canonical:
         return found
 
     def _differs(self, entry: Entry) -> bool:
-        """Return True if a named address is offered as something else than the article that is kept under it."""
+        """Return True if a named address is offered as something other than the article kept under it."""
         if entry.kind is not Kind.ARTICLE:
             return True
         kept = self._context.storage.article(
@@ -154,7 +151,9 @@ class Canonical:
     def read_after_all(self, url: str) -> None:
         """Queue an address that was only marked as done, on a word that turned out to be worth nothing.
 
-        What waits, is under way or was fetched before stays as it is. Raises :class:`newsbot.errors.DataError`.
+        An entry that waits, is leased or was fetched before is not changed.
+
+        Raises :class:`newsbot.errors.DataError`.
         """
         rule = self._context.rule_for(url)
         key = fingerprint(canonicalize(url, rule.drop_query))
@@ -164,7 +163,9 @@ class Canonical:
         if self._removals.covers(key, host_key(url)):
             return
         link = Link(url=url, where=Where.REDIRECT, kind=Kind.ARTICLE)
-        judgement = Judgement(kind=Kind.ARTICLE, priority=CHECK_PRIORITY, accepted=True, reason=DOUBTED)
+        judgement = Judgement(
+            kind=Kind.ARTICLE, priority=CHECK_PRIORITY, accepted=True, reason=Reason.DOUBTED
+        )
         entry = entry_for(link, rule, judgement, depth=1, referrer=None, now=self._context.clock())
         self._context.frontier.add([entry], force=True)
         self._context.count("canonical/read_after_all")
@@ -172,8 +173,8 @@ class Canonical:
     def free_address(self, kept: Article, *, wrong: bool = True, chain: int = MAX_CHAIN) -> bool:
         """Give an article that was kept under another page's URL its own; False if that is not to be had.
 
-        What is kept there by the word of a third page goes first, and so on. ``wrong``: the claim counts against
-        the site. Raises :class:`newsbot.errors.DataError`.
+        An article that is kept there by the claim of a third page is moved first, and so on. ``wrong``: the
+        claim counts against the site. Raises :class:`newsbot.errors.DataError`.
         """
         home = canonicalize(kept.url)
         there = self._context.storage.article(home)
@@ -232,9 +233,9 @@ class Canonical:
             form = is_own_form(visit, canonical)
             believed = form or self.is_settled(visit, canonical, key)
             if believed:
-                why = ALIAS if form else CLAIMED
+                why = Reason.ALIAS if form else Reason.CLAIMED
                 self._record_alias(alias_of(visit, canonical, key, self._context.clock(), why), None)
-            visit.note(self._context.clock(), "canonical", to=canonical, believed=believed)
+            visit.note(self._context.clock(), EventKind.CANONICAL, to=canonical, believed=believed)
         return moved
 
     def _other_page(self, visit: Visit, url: str) -> bytes | None:
@@ -247,7 +248,7 @@ class Canonical:
         return None if known is not None and known.kind.is_source else key
 
     def _record_alias(self, alias: Entry, record: PageRecord | None) -> None:
-        """Keep another address as done; with ``record`` as the page itself, to be fetched again when it says."""
+        """Keep another address as done; with ``record`` it is the page itself from now on."""
         page = self._context.storage.pages([alias.fingerprint]).get(alias.fingerprint)
         if page is None or page.last_fetched is None:
             page = page_for(alias, self._context.clock())
@@ -261,8 +262,8 @@ class Canonical:
     def other_name(self, visit: Visit) -> bytes | None:
         """Return the key of the known page that the visited one is, by what was learned since it was queued.
 
-        If nobody has fetched that page yet, this visit does, and keeps others from it. What was fetched under its
-        own name keeps it.
+        If nobody has fetched that page yet, this visit does, and its address is marked as done. A page that
+        was fetched under its own address keeps it.
         """
         url, again = visit.lease.entry.url, visit.lease.last_fetched is not None
         if "?" not in url or not visit.rule.drop_query or visit.forced or again:
@@ -307,8 +308,12 @@ def _offer(entry: Entry) -> bytes:
 
 
 def _is_claimed(page: PageRecord) -> bool:
-    told = [event.get("why") for event in page.history if event.get("event") == "discovered"]
-    return page.last_fetched is None and CLAIMED in told
+    reasons = [
+        read_reason(event.get("why"))[0]
+        for event in page.history
+        if event.get("event") == EventKind.DISCOVERED
+    ]
+    return page.last_fetched is None and Reason.CLAIMED in reasons
 
 
 def came_from_elsewhere(kept: Article | None, url: str) -> bool:
@@ -318,10 +323,7 @@ def came_from_elsewhere(kept: Article | None, url: str) -> bool:
     return not of_one_page(kept.url, url) and not is_variant(canonicalize(kept.url), kept.canonical_url)
 
 
-ALIAS = "another address of a fetched page"
-
-
-def alias_of(visit: Visit, url: str, key: bytes, now: float, why: str = ALIAS) -> Entry:
+def alias_of(visit: Visit, url: str, key: bytes, now: float, why: Reason = Reason.ALIAS) -> Entry:
     """Return the frontier entry for another address of the visited page."""
     return Entry(
         url=url,
@@ -334,7 +336,7 @@ def alias_of(visit: Visit, url: str, key: bytes, now: float, why: str = ALIAS) -
             "referrer": visit.lease.entry.url,
             "where": Where.REDIRECT.value,
             "discovered_at": now,
-            "why": why,
+            "why": why.value,
         },
     )
 

@@ -12,15 +12,14 @@ from newsbot.crawl.scope import Scope
 from newsbot.crawl.source_state import SourceRegistry
 from newsbot.crawl.visit import Found, Visit
 from newsbot.frontier.base import Entry
-from newsbot.items import Kind, Link, Where
+from newsbot.items import Kind, Link, Reason, Where
 from newsbot.ranking import headlines
 from newsbot.ranking.judging import PATIENT_PRIORITY, SOURCE_PRIORITY, Judgement, is_onsite, judge
-from newsbot.ranking.url_learning import EXPLORED, EXPLORED_PRIORITY, Lessons
+from newsbot.ranking.url_learning import EXPLORED_PRIORITY, Lessons
 from newsbot.rules.schema import Follow, Rule
-from newsbot.sites.removals import REMOVED
 
 ASKED_PRIORITY = 100.0
-RANKED_OUT = frozenset(("unlikely_article", "unlikely_list", "not_in_rule", "front_page"))
+RANKED_OUT = frozenset((Reason.UNLIKELY_ARTICLE, Reason.UNLIKELY_LIST, Reason.NOT_IN_RULE, Reason.FRONT_PAGE))
 """Reasons that do not count with NEWSBOT_RANKING off."""
 UNRANKED = 50.0
 NAMED = (Where.SEED, Where.ARGUMENT, Where.PUSH)
@@ -62,7 +61,7 @@ class LinkJudge:
                 heard.setdefault(rule.domain, (rule, []))[1].append(link)
                 judgement = self._judge(link, rule, found, visit)
                 if not judgement.accepted:
-                    batch.rejected[judgement.reason.partition(":")[0]] += 1
+                    batch.rejected[judgement.token] += 1
                     continue
                 entry = entry_for(
                     link,
@@ -74,7 +73,7 @@ class LinkJudge:
                     force=found.force,
                 )
                 if self._removals.covers(entry.fingerprint, entry.host):
-                    batch.rejected[REMOVED] += 1
+                    batch.rejected[Reason.REMOVED] += 1
                     if link.where is Where.ARGUMENT:
                         logger.warning(_KEPT_OUT, entry.url)
                     continue
@@ -82,7 +81,7 @@ class LinkJudge:
                 if entry.kind.is_source and self._context.rules.get(rule.domain) is not None:
                     entry.data["ruled"] = True
             except ValueError:
-                batch.rejected["bad_url"] += 1
+                batch.rejected[Reason.BAD_URL] += 1
                 continue
             if _is_itself(entry, visit):
                 continue
@@ -103,7 +102,7 @@ class LinkJudge:
             headlines.name(batch.entries.values(), here | {key: page.url for key, page in kept.items()})
 
     def _rule_of(self, link: Link, found: Found, visit: Visit | None) -> Rule:
-        """Return the rule of the link's site; a source stays with the rule that names it, wherever it lives."""
+        """Return the rule of the link's site; a source belongs to the rule that names it, on any host."""
         if found.source is not None and (named := self._context.rules.get(found.source)) is not None:
             return named
         if visit is not None and link.kind in (Kind.FEED, Kind.SITEMAP):
@@ -116,7 +115,7 @@ class LinkJudge:
             priority = ASKED_PRIORITY if found.force else SOURCE_PRIORITY.get(kind, ASKED_PRIORITY)
             return Judgement(kind=kind, priority=priority, accepted=True, reason=link.where.value)
         if visit is not None and not self._may_go_to(link, rule, visit):
-            return Judgement(kind=Kind.OTHER, priority=0.0, accepted=False, reason="offsite")
+            return Judgement(kind=Kind.OTHER, priority=0.0, accepted=False, reason=Reason.OFFSITE)
         if link.kind in (Kind.FEED, Kind.SITEMAP):
             priority = PATIENT_PRIORITY if found.patient else SOURCE_PRIORITY[link.kind]
             judgement = Judgement(kind=link.kind, priority=priority, accepted=True, reason=link.where.value)
@@ -124,11 +123,13 @@ class LinkJudge:
             learned = self._learning.rule(rule)
             judgement = judge(link, rule, depth=found.depth, now=self._context.now(), learned=learned)
             if not judgement.accepted and not self._ranked and judgement.reason in RANKED_OUT:
-                judgement = Judgement(kind=Kind.ARTICLE, priority=UNRANKED, accepted=True, reason="unranked")
+                judgement = Judgement(
+                    kind=Kind.ARTICLE, priority=UNRANKED, accepted=True, reason=Reason.UNRANKED
+                )
             elif not judgement.accepted and self._learning.explores(judgement, rule, link.url):
                 self._context.count("links/explored")
                 judgement = Judgement(
-                    kind=Kind.ARTICLE, priority=EXPLORED_PRIORITY, accepted=True, reason=EXPLORED
+                    kind=Kind.ARTICLE, priority=EXPLORED_PRIORITY, accepted=True, reason=Reason.EXPLORED
                 )
         return self._limit(link, rule, judgement, visit)
 
@@ -140,7 +141,7 @@ class LinkJudge:
             return True
         if not listed:
             return False
-        # items of a feed may live elsewhere: on a site with a rule, or any if a person or a rule named the feed
+        # items of a feed may be on another site: one with a rule, or any if a person or a rule named the feed
         asked = visit.data.get("where") in (Where.ARGUMENT, Where.SEED)
         return asked or (self._scope.limited_to is None and self._context.rules.get(rule.domain) is not None)
 
@@ -156,9 +157,9 @@ class LinkJudge:
             return judgement
         reason = None
         if visit is not None and not self.follows(judgement.kind, rule, visit):
-            reason = "not_followed"
+            reason = Reason.NOT_FOLLOWED
         elif self._outside_dates(link):
-            reason = "too_old"
+            reason = Reason.TOO_OLD
         if reason is None:
             return judgement
         return Judgement(kind=judgement.kind, priority=0.0, accepted=False, reason=reason)

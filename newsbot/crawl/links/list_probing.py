@@ -15,11 +15,8 @@ from newsbot.crawl.visit import Visit
 from newsbot.discovery.list_probing import ListTrials, belongs_to, narrows
 from newsbot.discovery.traps import is_archive, is_archive_front, is_pagination
 from newsbot.frontier.base import Entry
-from newsbot.items import Kind
+from newsbot.items import EventKind, Kind, Reason
 from newsbot.urls import canonicalize, fingerprint
-
-LIST_EVENT = "list"
-"""In the history of a list under trial: what it led to."""
 
 
 class ListProbing:
@@ -30,7 +27,7 @@ class ListProbing:
         self._trials = ListTrials()
 
     def weigh(self, batch: Batch, visit: Visit | None) -> None:
-        """Keep lists that nobody vouches for only while lists like them yield articles: a calendar has no end.
+        """Keep lists that nobody vouches for only while such lists yield articles: calendars are endless.
 
         Home pages and patterns of the rule are exempt.
         """
@@ -56,7 +53,7 @@ class ListProbing:
                     # a worker that dies forgets what it holds: the page must not be found unchanged then
                     visit.page.update(content_hash=None, etag=None, last_modified=None)
             del batch.entries[key]
-            batch.rejected["barren_list"] += 1
+            batch.rejected[Reason.BARREN_LIST] += 1
         batch.pages = [page for page in batch.pages if page.fingerprint in batch.entries]
 
     def end(self, visit: Visit) -> None:
@@ -64,7 +61,7 @@ class ListProbing:
         if visit.tried or not _needs_trial(visit.lease.entry):
             return
         domain, url = visit.rule.domain, visit.lease.entry.url
-        if visit.outcome.failed and visit.outcome.error not in ("too_young", "ours"):
+        if visit.outcome.failed and visit.outcome.error not in (Reason.TOO_YOUNG, Reason.OURS):
             self._trials.tell(domain, url, fruitful=False)
         else:
             self._trials.release(domain, url)
@@ -88,7 +85,7 @@ class ListProbing:
             self._trials.release(domain, url)
             return
         self._trials.tell(domain, url, fruitful=fruitful)
-        visit.note(self._context.clock(), LIST_EVENT, fruitful=fruitful)
+        visit.note(self._context.clock(), EventKind.LIST, fruitful=fruitful)
         for entry in self._trials.released(domain, url) if fruitful else ():
             if entry.fingerprint not in batch.entries:
                 batch.entries[entry.fingerprint] = entry
@@ -104,10 +101,10 @@ class ListProbing:
                 rule = self._context.rules.get(domain) or self._context.rule_for(url)
                 waiting[fingerprint(canonicalize(url, rule.drop_query))] = (domain, url)
         for key, page in (self._context.storage.pages(list(waiting)) if waiting else {}).items():
-            told = [event for event in page.history if event.get("event") == LIST_EVENT]
-            if told or page.state in ("gone", "failed"):
+            told = page.last(EventKind.LIST)
+            if told is not None or page.state in ("gone", "failed"):
                 domain, url = waiting[key]
-                self._trials.tell(domain, url, fruitful=bool(told and told[-1].get("fruitful")))
+                self._trials.tell(domain, url, fruitful=told is not None and bool(told.get("fruitful")))
 
     def _yields_articles(self, batch: Batch, visit: Visit) -> bool:
         """Return True if the page leads to articles nobody knew; also if it did so in a visit that broke off.
@@ -127,7 +124,7 @@ class ListProbing:
 
 
 def _needs_trial(entry: Entry) -> bool:
-    return entry.kind is Kind.SECTION and entry.data["why"] == "list"
+    return entry.kind is Kind.SECTION and entry.data["why"] == Reason.LIST
 
 
 def _leads_on(url: str, page: str) -> bool:

@@ -20,8 +20,7 @@ from newsbot.crawl.scope import Scope
 from newsbot.crawl.source_state import SourceRegistry
 from newsbot.crawl.visit import Found, Visit
 from newsbot.frontier.base import Added, Entry
-from newsbot.items import Kind, Where
-from newsbot.ranking import headlines
+from newsbot.items import Kind, Reason, Where, read_reason
 from newsbot.rules.schema import Rule
 
 LINKS_AT_ONCE = 1000
@@ -33,6 +32,7 @@ class Links:
 
     def __init__(
         self,
+        *,
         context: Context,
         scope: Scope,
         politeness: Politeness,
@@ -72,7 +72,7 @@ class Links:
         self._read_what_was_only_named(entries, verdicts)
         new = sum(verdict is Added.NEW for verdict in verdicts)
         self._context.count("links/new", new)
-        marked = [entry.data["why"].startswith(headlines.SAME_HEADLINE) for entry in entries]
+        marked = [read_reason(entry.data["why"])[0] == Reason.SAME_HEADLINE for entry in entries]
         self._context.count(
             "links/same_headline", sum(compress(marked, (one is Added.NEW for one in verdicts)))
         )
@@ -84,7 +84,7 @@ class Links:
         return new
 
     def _read_what_was_only_named(self, entries: list[Entry], verdicts: list[Added]) -> None:
-        """Queue what another page called its canonical address, where the site offers it as a page of its own."""
+        """Queue what another page called its canonical address if the site offers it as a page of its own."""
         known = [
             entry
             for entry, verdict in zip(entries, verdicts, strict=True)

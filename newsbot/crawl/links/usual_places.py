@@ -16,11 +16,10 @@ from newsbot.crawl.context import Context
 from newsbot.crawl.failures import is_no_source
 from newsbot.crawl.links.judge import LinkJudge
 from newsbot.crawl.links.queue import Links
-from newsbot.crawl.seeds import UNNAMED
 from newsbot.crawl.source_state import SourceRegistry
 from newsbot.crawl.visit import Found, Visit
 from newsbot.discovery.autodiscovery import usual_places
-from newsbot.items import Kind, Link, Where
+from newsbot.items import EventKind, Kind, Link, Reason, Where
 from newsbot.rules.match import classify
 from newsbot.rules.shape import is_front_page
 from newsbot.urls import canonicalize
@@ -33,12 +32,17 @@ ASK_AGAIN = 30 * 86400.0
 """Seconds until a site without feed and sitemap is asked again."""
 AFTER_TROUBLE = 86400.0
 """Seconds until a site is asked again that did not answer, or refused."""
-NOTHING = "nothing_there"
-"""Fault of a guessed address that gives a feed or sitemap without links."""
-_ABSENT = ("robots", "denied", "redirect_known", "redirects", "bad_url", NOTHING)
+_ABSENT = (
+    Reason.ROBOTS,
+    Reason.DENIED,
+    Reason.REDIRECT_KNOWN,
+    Reason.REDIRECTS,
+    Reason.BAD_URL,
+    Reason.NOTHING_THERE,
+)
 MAX_DEAD = 100_000
 """Dead sources that are remembered."""
-_SAYS_NOTHING = ("too_young", "ours", UNNAMED)
+_SAYS_NOTHING = (Reason.TOO_YOUNG, Reason.OURS, Reason.UNNAMED)
 
 
 class UsualPlaces:
@@ -57,8 +61,8 @@ class UsualPlaces:
     def judge_source(self, visit: Visit) -> None:
         """After the visit of a feed or sitemap: a site all of whose sources are dead is one without any.
 
-        Many a robots.txt names a sitemap that was never there. Links on articles are followed then, and the usual
-        places are asked for.
+        Many robots.txt name a sitemap that was never there. Links on articles are followed then, and the
+        usual places are asked for.
         """
         domain, url = visit.rule.domain, visit.lease.entry.url
         if (
@@ -98,10 +102,10 @@ class UsualPlaces:
             self._ask(visit, places[0])
 
     def end(self, visit: Visit) -> bool:
-        """After the visit of a usual place: True if nothing is there; it is then never asked by itself again."""
+        """After the visit of a usual place: True if nothing is there; it is then never due again."""
         domain, outcome = visit.rule.domain, visit.outcome
         if not outcome.failed and not outcome.shown:
-            outcome.error = NOTHING
+            outcome.error = Reason.NOTHING_THERE.value
         if not outcome.failed:
             self._registry.with_sources.add(domain)
             self._context.count("guessed/found")
@@ -109,7 +113,7 @@ class UsualPlaces:
             logger.info("guessed domain=%s %s=%s", domain, visit.kind, visit.lease.entry.url)
             return False
         self._context.count("guessed/absent")
-        visit.note(self._context.clock(), "guessed", absent=outcome.cause)
+        visit.note(self._context.clock(), EventKind.GUESSED, absent=outcome.cause)
         if outcome.cause not in _ABSENT and not is_no_source(outcome.cause):
             self._remember(domain, AFTER_TROUBLE, cause=outcome.cause)
             return True

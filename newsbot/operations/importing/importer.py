@@ -29,7 +29,7 @@ from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.entries import entry_for, page_for
 from newsbot.errors import NotAnArticle, UserError
 from newsbot.extraction import parse_html, read_page
-from newsbot.items import Article, Kind, Link, Where
+from newsbot.items import Article, EventKind, Kind, Link, Reason, Where
 from newsbot.ranking.judging import Judgement
 from newsbot.rights import page_rights
 from newsbot.rules.match import classify
@@ -188,10 +188,8 @@ class Importer:
                 if asyncio.iscoroutine(item):
                     item = await item
         except DropItem as error:
-            reason = str(error)
-            if reason == "unchanged":
-                return "unchanged"
-            return "duplicates" if reason.startswith("same_text") else "refused"
+            headings: dict[str, str] = {Reason.UNCHANGED: "unchanged", Reason.SAME_TEXT: "duplicates"}
+            return headings.get(getattr(error, "reason", ""), "refused")
         return "new" if article.version == 1 else "updated"
 
     def _know(self, page: Page, rule: Rule, at: datetime, path: Path) -> None:
@@ -201,13 +199,13 @@ class Importer:
             fingerprint(canonicalize(page.url, rule.drop_query)), host_key(page.url)
         ):
             return
-        judgement = Judgement(kind=Kind.ARTICLE, priority=0.0, accepted=True, reason="imported")
+        judgement = Judgement(kind=Kind.ARTICLE, priority=0.0, accepted=True, reason=Reason.IMPORTED)
         link = Link(url=page.url, where=Where.ARGUMENT, kind=Kind.ARTICLE)
         entry = entry_for(link, rule, judgement, depth=0, referrer=None, now=moment)
         record = page_for(entry, moment)
         record.state, record.http_status = "done", page.status
         record.last_fetched = record.last_full_fetch = moment
         record.checks = 1
-        record.history.append({"at": moment, "event": "imported", "file": path.name})
+        record.history.append({"at": moment, "event": EventKind.IMPORTED.value, "file": path.name})
         context.storage.discover([record])
         context.frontier.mark_done([entry], None)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
-from newsbot.items import Kind, PageRecord
+from newsbot.items import Event, EventKind, Kind, PageRecord
 from newsbot.recrawl.estimators import rough_rate
 from newsbot.recrawl.optimum import Optimum, number_for
-from newsbot.recrawl.pages import EVENT, Ladder
+from newsbot.recrawl.pages import Ladder
 from newsbot.recrawl.policy import Outcome, Policy
 from newsbot.recrawl.polling import DAY, Array, Polled
 from newsbot.rules.schema import Rule
@@ -45,7 +45,7 @@ class Pages:
         outcome = Outcome(kind=Kind.ARTICLE, status=200, changed=known)
         rest = self.policy.interval(record, outcome, self._rule, now)
         record.last_fetched = now
-        event: dict[str, Any] = {"at": now, "event": EVENT, "changed": known}
+        event: Event = {"at": now, "event": EventKind.PLANNED.value, "changed": known}
         record.history = [*record.history[1 - REMEMBERED :], event]
         return np.inf if rest is None else rest
 
