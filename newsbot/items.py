@@ -203,7 +203,7 @@ _SENTENCES = {
     "named as canonical by another page": Reason.DOUBTED,
     "due again": Reason.DUE_AGAIN,
 }
-"""Reasons as versions before 0.9 stored them."""
+"""Reasons as they were stored until November 2026."""
 _SAME_HEADLINE = "same headline as "
 
 
