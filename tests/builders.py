@@ -70,7 +70,7 @@ class Desk:
         assembly._crawls[self.crawler] = self.crawl
         self.crawl.open()
         obeys_noindex = chosen.getbool("NEWSBOT_OBEY_NOINDEX")
-        self.read = Reader.of(self.crawl, obeys_noindex=obeys_noindex).read
+        self.read = Reader(self.crawl, obeys_noindex=obeys_noindex).read
 
     def stat(self, name: str) -> Any:
         """Return the stat ``newsbot/<name>``, 0 if it was never counted."""

@@ -8,24 +8,26 @@ another article goes back to its own.
 
 from __future__ import annotations
 
-from newsbot.crawl.context import Context
+from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.links.canonical import (
-    Canonical,
     came_from_elsewhere,
 )
 from newsbot.dedup.same_article import is_one_article
 from newsbot.extraction.page.variants import is_variant
 from newsbot.items import Article
-from newsbot.sites.canonical_trust import SiteClaims
 from newsbot.storage.records import of_one_page
 from newsbot.urls import canonicalize, fingerprint
 
 
 class AddressChoice:
-    """Chooses the URL under which an article is kept; ``trust`` learns what came of the claims."""
+    """Chooses the URL under which an article is kept; the site's trust learns what came of its claims."""
 
-    def __init__(self, context: Context, canonical: Canonical, trust: SiteClaims) -> None:
-        self._context, self._canonical, self._trust = context, canonical, trust
+    def __init__(self, crawl: Crawl) -> None:
+        self._context, self._canonical, self._trust = (
+            crawl.context,
+            crawl.canonical,
+            crawl.sites.canonical_trust,
+        )
 
     def choose(self, item: Article) -> Article | None:
         """Settle ``canonical_url``; return the article that is kept under it, or that it leads to.

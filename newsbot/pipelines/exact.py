@@ -7,9 +7,7 @@ from typing import Any
 from scrapy.crawler import Crawler
 
 from newsbot.crawl.assembly import Crawl
-from newsbot.crawl.context import Context
 from newsbot.crawl.failures import Dropped
-from newsbot.crawl.removals import Removals
 from newsbot.dedup.minhash import text_key
 from newsbot.dedup.story_merge import settle
 from newsbot.extraction import is_substantial
@@ -28,7 +26,7 @@ class ExactDuplicatePipeline:
             crawl.sites.url_learning,
             crawl.take_rules,
         )
-        self._copies = CopyFilter.of(crawl)
+        self._copies = CopyFilter(crawl)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> ExactDuplicatePipeline:
@@ -53,14 +51,8 @@ class ExactDuplicatePipeline:
 class CopyFilter:
     """Drops copies of stored articles, and pages that have not changed."""
 
-    def __init__(self, context: Context, addresses: AddressChoice, removals: Removals) -> None:
-        self._context, self._addresses, self._removals = context, addresses, removals
-
-    @classmethod
-    def of(cls, crawl: Crawl) -> CopyFilter:
-        """Return the filter of a crawl."""
-        addresses = AddressChoice(crawl.context, crawl.canonical, crawl.sites.canonical_trust)
-        return cls(crawl.context, addresses, crawl.removals)
+    def __init__(self, crawl: Crawl) -> None:
+        self._context, self._removals, self._addresses = crawl.context, crawl.removals, AddressChoice(crawl)
 
     def drop(self, item: Article) -> Article | None:
         """Settle the article's URL; return what is kept under it. Raise ``DropItem`` for a copy.

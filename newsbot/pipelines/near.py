@@ -9,8 +9,7 @@ from typing import Any
 from scrapy.crawler import Crawler
 
 from newsbot.crawl.assembly import Crawl
-from newsbot.crawl.context import Context
-from newsbot.dedup.decision import Decision, Relation
+from newsbot.dedup.decision import Relation
 from newsbot.dedup.index import Near
 from newsbot.dedup.minhash import signature
 from newsbot.dedup.story_merge import MAX_NEIGHBOURS, place
@@ -38,8 +37,7 @@ class NearDuplicatePipeline:
     """
 
     def __init__(self, crawler: Crawler) -> None:
-        crawl = Crawl.of(crawler)
-        self._stories = StoryFinder(crawl.context, crawl.peers)
+        self._stories = StoryFinder(Crawl.of(crawler))
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> NearDuplicatePipeline:
@@ -54,13 +52,10 @@ class NearDuplicatePipeline:
 
 
 class StoryFinder:
-    """Puts articles into the index and finds their stories.
+    """Puts articles into the index and finds their stories."""
 
-    ``peers``: by canonical URL, articles whose stories are joined with their own as soon as they are stored.
-    """
-
-    def __init__(self, context: Context, peers: dict[str, Decision]) -> None:
-        self._context, self._peers = context, peers
+    def __init__(self, crawl: Crawl) -> None:
+        self._context, self._peers = crawl.context, crawl.peers
 
     async def find(self, article: Article) -> None:
         """Put the article into the index under its URL, and find its story; wait while the data are away."""

@@ -29,7 +29,7 @@ class StorePipeline:
     def __init__(self, crawler: Crawler) -> None:
         crawl = Crawl.of(crawler)
         self._context, self._removals, self._peers = crawl.context, crawl.removals, crawl.peers
-        self._copies, self._stories = CopyFilter.of(crawl), StoryFinder(crawl.context, crawl.peers)
+        self._copies, self._stories = CopyFilter(crawl), StoryFinder(crawl)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> StorePipeline:

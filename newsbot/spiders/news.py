@@ -55,14 +55,12 @@ class NewsSpider(Spider):
 
     @cached_property
     def _reader(self) -> Reader:
-        obeys_noindex = self.settings.getbool("NEWSBOT_OBEY_NOINDEX")
-        return Reader.of(self._crawl, obeys_noindex=obeys_noindex)
+        return Reader(self._crawl, obeys_noindex=self.settings.getbool("NEWSBOT_OBEY_NOINDEX"))
 
     @cached_property
     def _paging(self) -> Paging:
-        crawl, engine = self._crawl, self.crawler.engine
-        assert engine is not None
-        return Paging(crawl.context, crawl.politeness, crawl.sites.shared_lines, crawl.removals, engine)
+        assert self.crawler.engine is not None
+        return Paging(self._crawl, self.crawler.engine)
 
     async def start(self) -> AsyncIterator[Any]:
         """Yield the sources to begin with; the links middleware queues them."""

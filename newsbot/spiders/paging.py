@@ -16,11 +16,9 @@ from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
 from w3lib.encoding import http_content_type_encoding
 
-from newsbot.crawl.context import Context
+from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.failures import cause_of
 from newsbot.crawl.links.canonical import alias_of
-from newsbot.crawl.politeness import Politeness
-from newsbot.crawl.removals import Removals
 from newsbot.crawl.visit import Ending, Visit
 from newsbot.errors import DataError, NotAnArticle
 from newsbot.extraction import join_pages, next_page, parse_html, read_page
@@ -29,23 +27,15 @@ from newsbot.extraction.pagination import MAX_PAGES
 from newsbot.items import Article, Details, EventKind, Reason
 from newsbot.middlewares.archive import keep_page
 from newsbot.rules.match import classify
-from newsbot.sites.shared_lines import SiteLines
 from newsbot.urls import canonicalize, fingerprint, host_key
 
 
 class Paging:
-    """Fetches the further pages of articles; ``lines`` are those that the articles of a site share."""
+    """Fetches the further pages of articles."""
 
-    def __init__(
-        self,
-        context: Context,
-        politeness: Politeness,
-        lines: SiteLines,
-        removals: Removals,
-        engine: ExecutionEngine,
-    ) -> None:
-        self._context, self._politeness, self._lines = context, politeness, lines
-        self._removals, self._engine = removals, engine
+    def __init__(self, crawl: Crawl, engine: ExecutionEngine) -> None:
+        self._context, self._politeness, self._removals = crawl.context, crawl.politeness, crawl.removals
+        self._lines, self._engine = crawl.sites.shared_lines, engine
 
     async def whole(self, visit: Visit, article: Article) -> Article | None:
         """Return the article with the pages that follow its first one, at most :data:`MAX_PAGES` in all.

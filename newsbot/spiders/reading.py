@@ -15,12 +15,7 @@ from w3lib.encoding import http_content_type_encoding
 
 from newsbot.clock import iso, utc
 from newsbot.crawl.assembly import Crawl
-from newsbot.crawl.context import Context
 from newsbot.crawl.failures import cause_of_status
-from newsbot.crawl.hubs import Hubs
-from newsbot.crawl.links.judge import LinkJudge
-from newsbot.crawl.scope import Scope
-from newsbot.crawl.site_knowledge import SiteKnowledge
 from newsbot.crawl.visit import Found, Visit
 from newsbot.discovery.autodiscovery import find_sections, find_sources
 from newsbot.discovery.errors import FeedError, SitemapError
@@ -44,32 +39,11 @@ FEEDS_OF_SECTION = 3
 class Reader:
     """Reads the answers of one crawl."""
 
-    def __init__(
-        self,
-        *,
-        context: Context,
-        scope: Scope,
-        judge: LinkJudge,
-        sites: SiteKnowledge,
-        hubs: Hubs,
-        indexes: SitemapIndexes,
-        obeys_noindex: bool,
-    ) -> None:
-        self._context, self._scope, self._judge, self._sites = context, scope, judge, sites
-        self._hubs, self._indexes, self._obeys_noindex = hubs, indexes, obeys_noindex
-
-    @classmethod
-    def of(cls, crawl: Crawl, *, obeys_noindex: bool) -> Reader:
-        """Return the reader of a crawl. ``obeys_noindex``: keep no page whose owner wants it in no index."""
-        return cls(
-            context=crawl.context,
-            scope=crawl.scope,
-            judge=crawl.judge,
-            sites=crawl.sites,
-            hubs=crawl.hubs,
-            indexes=SitemapIndexes(crawl.context, crawl.scope, crawl.sources),
-            obeys_noindex=obeys_noindex,
-        )
+    def __init__(self, crawl: Crawl, *, obeys_noindex: bool) -> None:
+        """``obeys_noindex``: keep no page whose owner wants it in no index."""
+        self._context, self._scope, self._judge = crawl.context, crawl.scope, crawl.judge
+        self._lines, self._rights, self._hubs = crawl.sites.shared_lines, crawl.sites.rights, crawl.hubs
+        self._indexes, self._obeys_noindex = SitemapIndexes(crawl), obeys_noindex
 
     def read(self, response: Response, visit: Visit) -> Iterator[Found | Article]:
         """Yield what the answer gives; what it says of the page goes into ``visit``."""
@@ -163,7 +137,7 @@ class Reader:
         except NotAnArticle as error:
             self._fault(visit, error.reason)
             return None
-        visit.rights = page_rights(headers_of(response), tree, self._sites.rights.signals(response.url))
+        visit.rights = page_rights(headers_of(response), tree, self._rights.signals(response.url))
         return tree
 
     def _links(self, tree: HtmlElement, response: Response, visit: Visit) -> Found:
@@ -228,7 +202,7 @@ class Reader:
             links = self._links(tree, response, visit)
         try:
             with self._context.timed("extract"):
-                memory = self._sites.shared_lines.of(domain)
+                memory = self._lines.of(domain)
                 self._refuse_noindex(visit)
                 article = read_page(
                     response.body,

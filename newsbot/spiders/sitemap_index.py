@@ -18,9 +18,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain, zip_longest
 
-from newsbot.crawl.context import Context
-from newsbot.crawl.scope import Scope
-from newsbot.crawl.source_state import SourceRegistry
+from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.visit import Found, Visit
 from newsbot.discovery.sitemapparts import MAX_URLS, Child
 from newsbot.items import EventKind, Kind, Link, PageRecord, Where
@@ -61,8 +59,8 @@ class _Choice:
 class SitemapIndexes:
     """Chooses files of sitemap indexes, and how long each rests; counts them in ``sources``."""
 
-    def __init__(self, context: Context, scope: Scope, sources: SourceRegistry) -> None:
-        self._context, self._scope, self._sources = context, scope, sources
+    def __init__(self, crawl: Crawl) -> None:
+        self._context, self._scope, self._sources = crawl.context, crawl.scope, crawl.sources
 
     def files(self, children: Sequence[Child], url: str, visit: Visit) -> Iterator[Found]:
         """Yield the files of the index at ``url`` to be read now; note how many are left for later."""
