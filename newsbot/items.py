@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 from newsbot.clock import iso
 
@@ -43,6 +43,179 @@ class Where(StrEnum):
     ARGUMENT = "argument"
     REDIRECT = "redirect"
     PUSH = "push"
+
+
+class Reason(StrEnum):
+    """Why something was done or left: tokens that the crawl compares, as data, stats and records have them.
+
+    Other tokens exist that nobody compares, such as ``http_503`` or ``feed_empty``. Sentences are made where
+    people read them (:mod:`newsbot.operations.explanation`).
+    """
+
+    # why a URL was queued, or was marked as done without a visit
+    ALIAS = "alias"
+    """Another address of a fetched page."""
+    CLAIMED = "claimed"
+    """A fetched page calls it its canonical address."""
+    DOUBTED = "doubted"
+    """So did another page; it is read all the same."""
+    DUE_AGAIN = "due_again"
+    EXPLORED = "explored"
+    """An unlikely link, fetched to see whether the judgement is right."""
+    IMPORTED = "imported"
+    LIKELY_ARTICLE = "likely_article"
+    LIST = "list"
+    """A list that nobody vouches for: it is fetched only while such lists lead to articles."""
+    RULE = "rule"
+    SAME_HEADLINE = "same_headline"
+    """The site has listed its headline under another address."""
+    UNRANKED = "unranked"
+    # why a link is not followed
+    BARREN_LIST = "barren_list"
+    FRONT_PAGE = "front_page"
+    NOT_FOLLOWED = "not_followed"
+    NOT_IN_RULE = "not_in_rule"
+    OFFSITE = "offsite"
+    TOO_DEEP = "too_deep"
+    TOO_OLD = "too_old"
+    UNLIKELY_ARTICLE = "unlikely_article"
+    UNLIKELY_LIST = "unlikely_list"
+    # why a visit gave nothing to read
+    BAD_URL = "bad_url"
+    CONNECTION = "connection"
+    DENIED = "denied"
+    DNS = "dns"
+    HTTP_404 = "http_404"
+    HTTP_410 = "http_410"
+    IGNORED = "ignored"
+    LIMIT = "limit"
+    """The crawl has all the articles that it may take of the site."""
+    NO_ARTICLE = "no_article"
+    NOTHING_THERE = "nothing_there"
+    """A usual place of feeds gives a feed or sitemap without links."""
+    OURS = "ours"
+    """A fault of newsbot or of its data."""
+    PRIVATE_ADDRESS = "private_address"
+    PROXY = "proxy"
+    REDIRECT_KNOWN = "redirect_known"
+    REDIRECTS = "redirects"
+    REFUSED = "refused"
+    REMOVED = "removed"
+    """Somebody has taken it out (``scrapy remove``)."""
+    ROBOTS = "robots"
+    ROBOTS_FAILING = "robots_failing"
+    ROBOTS_UNREACHABLE = "robots_unreachable"
+    SAME_PAGE = "same_page"
+    """It differs from a known page in a session's id only."""
+    SCHEME = "scheme"
+    TIMEOUT = "timeout"
+    TLS = "tls"
+    TOO_LARGE = "too_large"
+    TOO_YOUNG = "too_young"
+    """Its interval has not passed since the last visit."""
+    UNNAMED = "unnamed"
+    """A source that no rule names any more."""
+    # why an article was not stored
+    SAME_TEXT = "same_text"
+    UNCHANGED = "unchanged"
+
+
+class EventKind(StrEnum):
+    """What happened to a page: the name of an event in its history."""
+
+    DISCOVERED = "discovered"
+    FETCHED = "fetched"
+    HEAD = "head"
+    REDIRECT = "redirect"
+    HOST_RESTS = "host_rests"
+    NO_PAGE = "no_page"
+    UNREADABLE = "unreadable"
+    NOFOLLOW = "nofollow"
+    LINKS_CUT = "links_cut"
+    FEED_PROBLEMS = "feed_problems"
+    SITEMAPS_LEFT = "sitemaps_left"
+    MOVED = "moved"
+    NOT_AN_ARTICLE = "not_an_article"
+    PAGES_JOINED = "pages_joined"
+    STORED = "stored"
+    DROPPED = "dropped"
+    FAULT = "fault"
+    LIST = "list"
+    """A list under trial has shown what it leads to."""
+    GUESSED = "guessed"
+    CANONICAL = "canonical"
+    RETRY = "retry"
+    PLANNED = "planned"
+    """The end of a visit."""
+    IMPORTED = "imported"
+
+
+class Details(TypedDict, total=False):
+    """What an event says besides its time and kind; each kind has some of these."""
+
+    where: str
+    """Discovered: where the link was found, a :class:`Where`."""
+    referrer: str | None
+    why: str
+    """Discovered: a :class:`Reason` or :class:`Where`, after a colon a detail. Planned: a sentence."""
+    published_at: str
+    ruled: bool
+    status: int
+    bytes: int
+    unchanged: bool
+    to: str
+    host: str
+    seconds: float
+    cause: str
+    text: str
+    kept: int
+    problems: list[str]
+    left: int
+    old: int
+    of: int
+    reason: str
+    pages: int
+    fault: str
+    version: int | None
+    error: str
+    fruitful: bool
+    absent: str
+    believed: bool
+    after: float
+    attempt: int
+    next_due: float | None
+    changed: bool | None
+    file: str
+
+
+class Event(Details):
+    """An event as it is stored, in JSON."""
+
+    at: float
+    """POSIX seconds."""
+    event: str
+    """An :class:`EventKind`."""
+
+
+_SENTENCES = {
+    "another address of a fetched page": Reason.ALIAS,
+    "named as canonical by a fetched page": Reason.CLAIMED,
+    "named as canonical by another page": Reason.DOUBTED,
+    "due again": Reason.DUE_AGAIN,
+}
+"""Reasons as they were stored until November 2026."""
+_SAME_HEADLINE = "same headline as "
+
+
+def read_reason(stored: str | None) -> tuple[str, str]:
+    """Return the token and the detail of a stored reason, also of one that an earlier version stored."""
+    stored = stored or ""
+    if stored in _SENTENCES:
+        return _SENTENCES[stored], ""
+    if stored.startswith(_SAME_HEADLINE):
+        return Reason.SAME_HEADLINE, stored.removeprefix(_SAME_HEADLINE).removeprefix("under another address")
+    token, _, detail = stored.partition(":")
+    return token, detail
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,8 +263,12 @@ class PageRecord:
     changes: int = 0
     failures: int = 0
     """Failures in a row; 0 after a success."""
-    history: list[dict[str, Any]] = field(default_factory=list)
-    """The last events, oldest first: ``{"at": seconds, "event": name, …}``. Bounded by storage."""
+    history: list[Event] = field(default_factory=list)
+    """The last events, oldest first. Bounded by storage."""
+
+    def last(self, kind: EventKind) -> Event | None:
+        """Return the last event of a kind."""
+        return next((event for event in reversed(self.history) if event.get("event") == kind), None)
 
 
 TIME = {"serializer": iso}

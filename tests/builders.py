@@ -1,4 +1,4 @@
-"""Small builders for unit tests: a crawl's state on real files, visits, answers, articles."""
+"""Small builders for unit tests: the parts of a crawl on real files, visits, answers, articles."""
 
 from __future__ import annotations
 
@@ -15,15 +15,17 @@ from scrapy.statscollectors import MemoryStatsCollector
 
 from newsbot import settings as project
 from newsbot.clock import utc
-from newsbot.crawl import context as crawlstate
+from newsbot.crawl import assembly
 from newsbot.crawl.arguments import Arguments
-from newsbot.crawl.context import CrawlState
+from newsbot.crawl.assembly import Crawl
+from newsbot.crawl.context import Context
 from newsbot.crawl.entries import entry_for, page_for
 from newsbot.crawl.visit import META_KEY, Visit
 from newsbot.frontier.base import Entry, Lease
 from newsbot.items import Article, Kind, Link, Where
 from newsbot.ranking.judging import Judgement
 from newsbot.recrawl import Outcome
+from newsbot.spiders.reading import Reader
 
 START = 1_795_000_000.0
 """The moment at which the clock of a test begins: 2026-11-18."""
@@ -45,7 +47,7 @@ class ManualClock:
 
 
 class Desk:
-    """One crawl without its engine: state, crawler and clock on real SQLite files."""
+    """One crawl without its engine: parts, crawler and clock on real SQLite files."""
 
     def __init__(
         self, folder: Path, rules: Mapping[str, str] | None, settings: Mapping[str, Any], **arguments: Any
@@ -62,11 +64,13 @@ class Desk:
         self.crawler.stats = MemoryStatsCollector(self.crawler)
         self.clock = ManualClock()
         self._priority = 1000.0
-        self.state = CrawlState(self.crawler.settings, self.crawler.stats, Arguments(**arguments))
-        self.state.clock = self.clock
-        self.state.started = self.clock()
-        crawlstate._states[self.crawler] = self.state
-        self.state.open()
+        given = Arguments(**arguments)
+        self.crawl = Crawl(self.crawler.settings, self.crawler.stats, given, self.clock)
+        self.context = self.crawl.context
+        assembly._crawls[self.crawler] = self.crawl
+        self.crawl.open()
+        obeys_noindex = chosen.getbool("NEWSBOT_OBEY_NOINDEX")
+        self.read = Reader(self.crawl, obeys_noindex=obeys_noindex).read
 
     def stat(self, name: str) -> Any:
         """Return the stat ``newsbot/<name>``, 0 if it was never counted."""
@@ -75,14 +79,14 @@ class Desk:
 
     def entry(self, url: str, kind: Kind = Kind.ARTICLE, **more: Any) -> Entry:
         """Return an entry as ``entry_for`` makes it; ``where``, ``why``, ``depth``, …"""
-        return make_entry(self.state, url, kind, **more)
+        return make_entry(self.context, url, kind, **more)
 
     def queue(self, url: str, kind: Kind = Kind.ARTICLE, **more: Any) -> Entry:
         """Queue a URL with its page record."""
         entry = self.entry(url, kind, **more)
-        self.state.storage.discover([page_for(entry, self.clock())])
-        self.state.frontier.set_politeness(entry.host, delay=0, concurrency=50)
-        self.state.frontier.add([entry], force=True)
+        self.context.storage.discover([page_for(entry, self.clock())])
+        self.context.frontier.set_politeness(entry.host, delay=0, concurrency=50)
+        self.context.frontier.add([entry], force=True)
         return entry
 
     def visit(self, url: str, kind: Kind = Kind.ARTICLE, **more: Any) -> Visit:
@@ -92,7 +96,7 @@ class Desk:
         """
         self._priority += 1
         entry = self.queue(url, kind, priority=self._priority, **more)
-        [lease] = self.state.frontier.lease(
+        [lease] = self.context.frontier.lease(
             "test", 1, horizon=self.clock() + 1, ttl=60, accept=lambda host: host == entry.host
         )
         assert lease.entry.fingerprint == entry.fingerprint
@@ -101,15 +105,15 @@ class Desk:
     def begin(self, lease: Lease) -> Visit:
         """Begin the visit of a lease."""
         entry = lease.entry
-        rule = self.state.rules.get(entry.data["source"]) or self.state.rule_for(entry.url)
+        rule = self.context.rules.get(entry.data["source"]) or self.context.rule_for(entry.url)
         visit = Visit(lease=lease, rule=rule, started=self.clock(), outcome=Outcome(kind=entry.kind))
         visit.url = entry.url
-        visit.record = self.state.storage.pages([entry.fingerprint]).get(entry.fingerprint)
+        visit.record = self.context.storage.pages([entry.fingerprint]).get(entry.fingerprint)
         return visit
 
 
 def make_entry(
-    state: CrawlState,
+    context: Context,
     url: str,
     kind: Kind = Kind.ARTICLE,
     *,
@@ -124,11 +128,11 @@ def make_entry(
     """Return the entry of a link that was judged by somebody else."""
     return entry_for(
         Link(url=url, where=where, text=text),
-        state.rule_for(url),
+        context.rule_for(url),
         Judgement(kind=kind, priority=priority, accepted=True, reason=why),
         depth=depth,
         referrer=referrer,
-        now=state.clock(),
+        now=context.clock(),
         force=force,
     )
 

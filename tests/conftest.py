@@ -115,7 +115,7 @@ def world(tmp_path: Path, site: MockServer) -> World:
 
 @pytest.fixture
 def make_desk(tmp_path: Path) -> Iterator[Callable[..., Desk]]:
-    """Makes desks (the state of a crawl without its engine) of rules, settings, arguments; closes them."""
+    """Makes desks (the parts of a crawl without its engine) of rules, settings, arguments; closes them."""
     desks: list[Desk] = []
 
     def make(
@@ -127,7 +127,7 @@ def make_desk(tmp_path: Path) -> Iterator[Callable[..., Desk]]:
 
     yield make
     for desk in desks:
-        desk.state.close()
+        desk.crawl.close()
 
 
 @pytest.fixture

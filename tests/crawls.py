@@ -10,10 +10,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from benchmarks.demoweb.loopback import LoopbackServer
-from newsbot.items import Article, PageRecord
+from newsbot.items import Article, Event, PageRecord
 from newsbot.storage.sqlite import SqliteStorage
 from newsbot.urls import canonicalize, fingerprint
 from tests import warm
@@ -155,7 +154,7 @@ class World:
         with self.storage() as storage:
             return storage.pages([key]).get(key)
 
-    def events(self, url: str) -> list[dict[str, Any]]:
+    def events(self, url: str) -> list[Event]:
         """Return what happened to a URL, in order."""
         page = self.page(url)
         return page.history if page is not None else []

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from newsbot.crawl.completion import settle
-from newsbot.crawl.links.aliases import alias_of, is_taken
-from newsbot.items import Kind
+from newsbot.crawl.entries import page_for
+from newsbot.crawl.links.canonical import alias_of
+from newsbot.items import Kind, Reason, read_reason
 from newsbot.urls import fingerprint
 from tests.builders import START
 
@@ -18,11 +18,11 @@ KEY = fingerprint(OTHER)
 def end(desk, visit, **page):
     visit.outcome.status = 200
     visit.page.update(page)
-    settle(desk.state, visit)
+    desk.crawl.completion.settle(visit)
 
 
 def known(desk, url):
-    return desk.state.frontier.known([fingerprint(url)]).get(fingerprint(url))
+    return desk.context.frontier.known([fingerprint(url)]).get(fingerprint(url))
 
 
 def test_an_alias_says_whose_it_is(desk):
@@ -38,23 +38,57 @@ def test_an_alias_says_whose_it_is(desk):
     assert alias.data["where"] == "redirect"
 
 
+@pytest.mark.parametrize(
+    ("why", "read"), [("named as canonical by a fetched page", True), ("claimed", True), ("alias", False)]
+)
+def test_an_address_that_was_only_named_is_read_when_a_list_offers_it_also_by_older_records(desk, why, read):
+    """Records of earlier versions give their reasons as sentences."""
+    visit = desk.visit(STORY)
+    alias = alias_of(visit, OTHER, KEY, START)
+    alias.data["why"] = why
+    desk.context.frontier.mark_done([alias], None)
+    page = page_for(alias, START)
+    page.state = "done"
+    desk.context.storage.save_pages([page])
+    offered = desk.entry(OTHER)
+    assert (desk.crawl.canonical.offered_by_themselves([offered]) == [offered]) is read
+
+
+@pytest.mark.parametrize(
+    ("stored", "reason"),
+    [
+        ("another address of a fetched page", (Reason.ALIAS, "")),
+        ("named as canonical by another page", (Reason.DOUBTED, "")),
+        ("due again", (Reason.DUE_AGAIN, "")),
+        (f"same headline as {STORY}", (Reason.SAME_HEADLINE, STORY)),
+        ("same headline as under another address", (Reason.SAME_HEADLINE, "")),
+        (f"same_headline:{STORY}", (Reason.SAME_HEADLINE, STORY)),
+        ("rule:/news/:id", (Reason.RULE, "/news/:id")),
+        ("feed", ("feed", "")),
+        (None, ("", "")),
+    ],
+)
+def test_reasons_are_read_as_this_and_as_earlier_versions_stored_them(stored, reason):
+    assert read_reason(stored) == reason
+
+
 def test_unknown_and_waiting_pages_are_not_taken(desk):
-    assert not is_taken(desk.state, KEY)
+    assert not desk.crawl.canonical.is_taken(KEY)
     desk.queue(OTHER)
-    assert not is_taken(desk.state, KEY)
+    assert not desk.crawl.canonical.is_taken(KEY)
 
 
 def test_a_page_under_way_and_a_fetched_one_are_taken(desk):
     visit = desk.visit(OTHER)
-    assert is_taken(desk.state, KEY)
+    assert desk.crawl.canonical.is_taken(KEY)
     end(desk, visit)
-    assert is_taken(desk.state, KEY)
+    assert desk.crawl.canonical.is_taken(KEY)
 
 
 def test_an_address_only_marked_is_not_taken_for_its_visit_may_have_died(desk):
     visit = desk.visit(STORY)
-    desk.state.frontier.mark_done([alias_of(visit, OTHER, KEY, START)], None)
-    assert not is_taken(desk.state, KEY)
+    desk.context.frontier.mark_done([alias_of(visit, OTHER, KEY, START)], None)
+    assert not desk.crawl.canonical.is_taken(KEY)
 
 
 @pytest.mark.parametrize("how", ["redirect", "canonical"])
@@ -65,8 +99,8 @@ def test_the_other_address_of_a_visited_page_is_taken(desk, how):
         end(desk, visit)
     else:
         end(desk, visit, canonical_url=OTHER)
-    assert is_taken(desk.state, KEY)
-    [record] = desk.state.storage.pages([KEY]).values()
+    assert desk.crawl.canonical.is_taken(KEY)
+    [record] = desk.context.storage.pages([KEY]).values()
     assert (record.state, record.referrers) == ("done", [STORY])
 
 
@@ -92,7 +126,7 @@ def test_a_waiting_page_waits_no_more_where_its_headline_says_that_it_is_the_sam
 def test_a_waiting_page_waits_no_more_where_the_sites_word_is_good(desk, claims, state):
     for number, claim in enumerate(claims):
         page = f"https://news.test/{number}"
-        desk.state.site_claims.saw(desk.state.notes, "news.test", page, right=claim)
+        desk.crawl.sites.canonical_trust.saw(desk.context.notes, "news.test", page, right=claim)
     desk.queue(OTHER)
     end(desk, desk.visit(STORY), canonical_url=OTHER, title=TITLE)
     assert known(desk, OTHER).state == state
@@ -118,12 +152,12 @@ def test_a_front_page_is_not_replaced_by_a_page_that_calls_it_canonical(desk):
 
 def test_a_page_that_is_its_own_canonical_address_gets_no_alias(desk):
     end(desk, desk.visit(STORY), canonical_url=STORY + "?utm_source=x")
-    counts = desk.state.frontier.counts()
+    counts = desk.context.frontier.counts()
     assert (counts["done"], counts["pending"], counts["leased"]) == (1, 0, 0)
 
 
 def test_the_record_of_a_fetched_page_is_not_overwritten(desk):
     end(desk, desk.visit(OTHER), etag='"mine"')
     end(desk, desk.visit(STORY), canonical_url=OTHER)
-    [record] = desk.state.storage.pages([KEY]).values()
+    [record] = desk.context.storage.pages([KEY]).values()
     assert (record.etag, record.checks) == ('"mine"', 1)

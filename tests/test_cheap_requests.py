@@ -12,7 +12,6 @@ from scrapy.settings import Settings
 from scrapy.spiders import Spider
 from scrapy.statscollectors import MemoryStatsCollector
 
-from newsbot.crawl.completion import settle
 from newsbot.items import Kind
 from newsbot.middlewares.compression import CompressionMiddleware
 from newsbot.middlewares.reprocessing import ReprocessingMiddleware
@@ -58,7 +57,7 @@ def visit_of(desk, *, status, body=b"", **page):
     gate.process_request(request)
     gate.process_response(request, make_response(request, body, status=status, headers={"ETag": '"1"'}))
     visit.page.update(page)
-    settle(desk.state, visit)
+    desk.crawl.completion.settle(visit)
     return request
 
 
@@ -72,5 +71,5 @@ def test_a_304_saves_the_body_and_once_a_day_all_is_asked_for(desk):
     desk.clock.now += 3600
     assert "If-None-Match" not in visit_of(desk, status=200, body="x" * 5000, content_hash="h").headers
     assert desk.stat("bytes_saved/unchanged") == 10_000
-    polls = [(poll.size, poll.unchanged) for _, poll in desk.state.storage.polls(FEED)]
+    polls = [(poll.size, poll.unchanged) for _, poll in desk.context.storage.polls(FEED)]
     assert polls == [(5000, False), (0, True), (0, True), (5000, False)]

@@ -6,8 +6,6 @@ import asyncio
 
 import pytest
 
-from newsbot.crawl.completion import settle
-from newsbot.crawl.links.judge import queue_found
 from newsbot.crawl.visit import Found
 from newsbot.items import Kind, Link, Where
 from newsbot.pipelines.store import StorePipeline
@@ -40,40 +38,40 @@ def named(desk, url):
 def end(desk, visit, *, status=200, is_article=None):
     visit.outcome.status, visit.outcome.is_article = status, is_article
     visit.outcome.error = None if status < 400 else f"http_{status}"
-    settle(desk.state, visit)
+    desk.crawl.completion.settle(visit)
 
 
 def offer(desk, url, text, where=Where.FEED, kind=None):
     link = Link(url=url, where=where, text=text, kind=kind)
-    return queue_found(desk.state, Found(links=(link,), referrer=SECTION, depth=1))
+    return desk.crawl.links.queue(Found(links=(link,), referrer=SECTION, depth=1))
 
 
 def state_of(desk, url):
     key = fingerprint(url)
-    return desk.state.frontier.known([key])[key].state
+    return desk.context.frontier.known([key])[key].state
 
 
 def prove(desk):
     for number in range(3):
         page = f"https://news.test/proven/{number}"
-        desk.state.site_claims.saw(desk.state.notes, "news.test", page, right=True)
+        desk.crawl.sites.canonical_trust.saw(desk.context.notes, "news.test", page, right=True)
 
 
 def listen(desk, monkeypatch):
     """Return a list that gets all keys which the frontier is asked for."""
     asked = []
-    known = desk.state.frontier.known
+    known = desk.context.frontier.known
 
     def listening(keys):
         asked.extend(keys)
         return known(keys)
 
-    monkeypatch.setattr(desk.state.frontier, "known", listening)
+    monkeypatch.setattr(desk.context.frontier, "known", listening)
     return asked
 
 
 def kept(desk):
-    return [one.canonical_url for one in desk.state.storage.iter_articles()]
+    return [one.canonical_url for one in desk.context.storage.iter_articles()]
 
 
 @pytest.mark.parametrize("proven", [False, True])

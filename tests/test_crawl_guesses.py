@@ -8,11 +8,9 @@ from uuid import uuid4
 import pytest
 from pymongo import MongoClient
 
-from newsbot.crawl.completion import settle
 from newsbot.crawl.links.usual_places import AFTER_TROUBLE, ASK_AGAIN, NOTE_KIND
 from newsbot.discovery.autodiscovery import usual_places
 from newsbot.items import Kind, Where
-from newsbot.spiders.reading import read_response
 from tests.builders import make_request, make_response
 from tests.crawls import article_html, feed_xml
 
@@ -138,7 +136,7 @@ def look_at_home(desk) -> str | None:
 
 
 def queued(desk) -> str | None:
-    leases = desk.state.frontier.lease("test", 5, horizon=desk.clock() + 1, ttl=60, accept=None)
+    leases = desk.context.frontier.lease("test", 5, horizon=desk.clock() + 1, ttl=60, accept=None)
     assert len(leases) <= 1
     desk.lease = leases[0] if leases else None
     return leases[0].entry.url.removeprefix("https://bare.test") if leases else None
@@ -147,9 +145,9 @@ def queued(desk) -> str | None:
 def end(desk, visit, body, status=200):
     response = make_response(make_request(visit), body, status, {"Content-Type": "text/html"})
     visit.outcome.status = status
-    visit.found.extend(read_response(desk.state, response, visit))
+    visit.found.extend(desk.read(response, visit))
     desk.clock.now += 1
-    settle(desk.state, visit)
+    desk.crawl.completion.settle(visit)
 
 
 def test_the_search_begins_anew_after_a_month_only(bare):
@@ -169,9 +167,9 @@ def test_the_search_begins_anew_after_a_month_only(bare):
     bare.clock.now += 3600
     assert look_at_home(bare) == GUESSED[0]
     end(bare, bare.begin(bare.lease), feed_xml(["https://bare.test/story/1"]))
-    assert bare.state.notes.notes(NOTE_KIND + "bare.test")["asked"]["found"] == "https://bare.test/feed"
-    assert "bare.test" in bare.state.with_sources
-    [source] = [one for one in bare.state.storage.sources("bare.test") if one.kind is Kind.FEED]
+    assert bare.context.notes.notes(NOTE_KIND + "bare.test")["asked"]["found"] == "https://bare.test/feed"
+    assert "bare.test" in bare.crawl.sources.with_sources
+    [source] = [one for one in bare.context.storage.sources("bare.test") if one.kind is Kind.FEED]
     assert source.next_due <= bare.clock() + 6 * 3600, "it is polled as any feed from now on"
 
 
@@ -199,6 +197,6 @@ def test_a_place_that_gave_a_feed_once_is_a_source_that_may_fail(bare):
     end(bare, bare.begin(bare.lease), feed_xml(["https://bare.test/story/1"]))
     visit = bare.visit("https://bare.test/feed", Kind.FEED, where=Where.GUESS)
     end(bare, visit, "", 404)
-    [source] = [one for one in bare.state.storage.sources("bare.test") if one.kind is Kind.FEED]
+    [source] = [one for one in bare.context.storage.sources("bare.test") if one.kind is Kind.FEED]
     assert (source.failures, source.last_error) == (1, "http_404")
     assert source.next_due is not None

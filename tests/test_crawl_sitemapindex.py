@@ -9,9 +9,7 @@ import pytest
 
 from benchmarks.demoweb.messages import Answer
 from newsbot.clock import utc
-from newsbot.crawl.completion import settle
 from newsbot.items import Kind, Where
-from newsbot.spiders.reading import read_response
 from newsbot.spiders.sitemap_index import AT_ONCE, LONGEST_REST, SHARE, UNDATED
 from tests.builders import START, make_request, make_response
 from tests.crawls import article_html, feed_xml
@@ -89,7 +87,7 @@ def test_indexes_that_point_to_each_other_and_change_each_time_come_to_an_end(si
 def read(desk, visit, body, status=200):
     response = make_response(make_request(visit), body, status, XML)
     visit.outcome.status, visit.outcome.not_modified = status, status == 304
-    return list(read_response(desk.state, response, visit))
+    return list(desk.read(response, visit))
 
 
 def look(desk, body, url=INDEX, **more):
@@ -97,7 +95,7 @@ def look(desk, body, url=INDEX, **more):
     visit = desk.visit(url, Kind.SITEMAP, depth=0, **more)
     found = read(desk, visit, body)
     visit.found.extend(found)
-    settle(desk.state, visit)
+    desk.crawl.completion.settle(visit)
     given: dict[tuple[bool, bool], list[str]] = {}
     for one in found:
         given.setdefault((one.force, one.patient), []).extend(link.url for link in one.links)
@@ -203,11 +201,11 @@ def test_files_that_new_articles_go_into_rest_no_longer_than_other_sources(
     rests = []
     for turn in range(12):
         desk.queue(url, Kind.SITEMAP, where=Where.SITEMAP, priority=priority)
-        [lease] = desk.state.frontier.lease("test", 1, horizon=desk.clock() + 1, ttl=60)
+        [lease] = desk.context.frontier.lease("test", 1, horizon=desk.clock() + 1, ttl=60)
         visit = desk.begin(lease)
         visit.found = read(desk, visit, sitemap_xml({f"https://news.test/story/{min(turn, changes)}": ""}))
-        settle(desk.state, visit)
-        page = desk.state.storage.pages([lease.entry.fingerprint])[lease.entry.fingerprint]
+        desk.crawl.completion.settle(visit)
+        page = desk.context.storage.pages([lease.entry.fingerprint])[lease.entry.fingerprint]
         rests.append(page.next_due - desk.clock())
         desk.clock.now = page.next_due
     assert max(rests) == pytest.approx(longest)

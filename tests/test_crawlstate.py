@@ -10,7 +10,7 @@ from scrapy.settings import Settings
 
 from newsbot.clock import utc
 from newsbot.crawl.arguments import Arguments
-from newsbot.crawl.context import CrawlState
+from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.scope import check_scope
 from newsbot.dedup.minhash import signature
 from newsbot.errors import ArgumentError
@@ -34,41 +34,41 @@ def scope(**arguments):
     return check_scope(SETTINGS, rules, Arguments(**arguments))
 
 
-def test_the_crawler_has_one_state(desk):
-    assert CrawlState.of(desk.crawler) is desk.state
+def test_the_crawler_has_one_crawl(desk):
+    assert Crawl.of(desk.crawler) is desk.crawl
 
 
 def test_without_arguments_all_sites_are_crawled(make_desk):
     assert scope() is None
     desk = make_desk(TWO)
-    assert [rule.domain for rule in desk.state.selected_rules()] == [
+    assert [rule.domain for rule in desk.crawl.scope.selected_rules()] == [
         "a.test",
         "b.test",
         "xn--80aafi6cg.xn--p1ai",
     ]
-    assert desk.state.accepts("anything.test")
+    assert desk.crawl.scope.accepts("anything.test")
 
 
 def test_sites_limit_the_crawl_with_their_subdomains(make_desk):
     assert scope(sites=("b.test",)) == {"b.test"}
     desk = make_desk(TWO, sites=("b.test",))
-    assert [rule.domain for rule in desk.state.selected_rules()] == ["b.test"]
-    assert desk.state.accepts("www.b.test")
-    assert not desk.state.accepts("a.test")
+    assert [rule.domain for rule in desk.crawl.scope.selected_rules()] == ["b.test"]
+    assert desk.crawl.scope.accepts("www.b.test")
+    assert not desk.crawl.scope.accepts("a.test")
 
 
 def test_a_site_may_be_written_in_its_own_letters(make_desk):
     desk = make_desk(TWO, sites=("правда.рф",))
-    assert [rule.domain for rule in desk.state.selected_rules()] == ["xn--80aafi6cg.xn--p1ai"]
-    assert desk.state.accepts("xn--80aafi6cg.xn--p1ai")
+    assert [rule.domain for rule in desk.crawl.scope.selected_rules()] == ["xn--80aafi6cg.xn--p1ai"]
+    assert desk.crawl.scope.accepts("xn--80aafi6cg.xn--p1ai")
 
 
 def test_addresses_limit_the_crawl_to_their_sites(make_desk):
     named = {"urls": ("https://www.a.test/1",), "feeds": ("https://news.c.co.uk/feed",)}
     assert scope(**named) == {"a.test", "c.co.uk"}
     desk = make_desk(TWO, **named)
-    assert desk.state.selected_rules() == []
-    assert [desk.state.accepts(host) for host in ("a.test", "c.co.uk", "b.test")] == [True, True, False]
+    assert desk.crawl.scope.selected_rules() == []
+    assert [desk.crawl.scope.accepts(host) for host in ("a.test", "c.co.uk", "b.test")] == [True, True, False]
 
 
 def test_a_site_without_a_rule_is_told_with_the_nearest_name():
@@ -89,37 +89,37 @@ def test_no_rules_at_all_are_told():
 
 def test_a_limited_site_is_left_and_a_named_host_is_taken(make_desk):
     desk = make_desk(TWO, sites=("b.test",))
-    desk.state.named_hosts.add("cdn.test")
-    assert desk.state.accepts("cdn.test")
-    desk.state.limited.add("b.test")
-    assert not desk.state.accepts("www.b.test")
+    desk.crawl.scope.named_hosts.add("cdn.test")
+    assert desk.crawl.scope.accepts("cdn.test")
+    desk.crawl.scope.limited.add("b.test")
+    assert not desk.crawl.scope.accepts("www.b.test")
 
 
 def test_sites_whose_sources_are_known_are_told_by_rules_and_by_storage(make_desk):
     desk = make_desk(TWO)
-    assert desk.state.with_sources == {"a.test"}
+    assert desk.crawl.sources.with_sources == {"a.test"}
     kinds = (("b.test", Kind.SECTION), ("c.test", Kind.SITEMAP))
     records = [SourceRecord(url=f"https://{site}/x", source=site, kind=kind) for site, kind in kinds]
-    desk.state.storage.save_sources(records)
-    assert make_desk(TWO).state.with_sources == {"a.test", "c.test"}
+    desk.context.storage.save_sources(records)
+    assert make_desk(TWO).crawl.sources.with_sources == {"a.test", "c.test"}
 
 
 def test_a_dry_run_keeps_nothing(make_desk, tmp_path):
     desk = make_desk(dry_run=True)
-    desk.state.storage.store(make_article())
-    throwaway = desk.state._throwaway.name
-    assert desk.state.storage.count_articles() == 1
+    desk.context.storage.store(make_article())
+    throwaway = desk.crawl._throwaway.name
+    assert desk.context.storage.count_articles() == 1
     assert not (tmp_path / "data").exists()
-    desk.state.close()
+    desk.crawl.close()
     assert not Path(throwaway).exists()
-    desk.state.open()  # the fixture closes it once more
-    assert desk.state.storage.count_articles() == 0
+    desk.crawl.open()  # the fixture closes it once more
+    assert desk.context.storage.count_articles() == 0
 
 
 def test_counters_have_the_names_that_are_documented(desk):
-    desk.state.count("links/new", 2)
-    desk.state.count_error("news.test", "timeout")
-    with desk.state.timed("store"):
+    desk.context.count("links/new", 2)
+    desk.context.count_error("news.test", "timeout")
+    with desk.context.timed("store"):
         pass
     stats = desk.crawler.stats.get_stats()
     assert stats.pop("newsbot/time/store") >= 0
@@ -129,36 +129,36 @@ def test_counters_have_the_names_that_are_documented(desk):
         "newsbot/site/news.test/errors": 1,
         "newsbot/site/news.test/errors/timeout": 1,
     }
-    assert desk.state.books.last_error == {"news.test": ("timeout", START)}
+    assert desk.context.books.last_error == {"news.test": ("timeout", START)}
 
 
 def test_time_is_counted_also_when_a_step_fails(desk):
-    with pytest.raises(KeyError), desk.state.timed("store"):
+    with pytest.raises(KeyError), desk.context.timed("store"):
         raise KeyError
     assert desk.crawler.stats.get_value("newsbot/time/store") is not None
 
 
 def test_books_are_written_with_the_size_of_the_queue(desk):
     desk.queue("https://news.test/1")
-    desk.state.count_error("news.test", "dns")
-    desk.state.write_books()
+    desk.context.count_error("news.test", "dns")
+    desk.crawl.write_sites()
     assert desk.stat("queue/pending") == 1
-    assert desk.state.storage.sites()["news.test"].last_error == "dns"
+    assert desk.context.storage.sites()["news.test"].last_error == "dns"
 
 
 def test_a_crawl_says_that_the_index_of_near_duplicates_was_lost(make_desk, caplog):
     desk = make_desk()
     for number in range(5):
-        desk.state.storage.store(make_article(number, fetched_at=utc(START - 60)))
-    desk.state.index.check_and_insert("1", "a.org", signature(prose(1, 60)), START)  # after it was lost
-    desk.state.close()
+        desk.context.storage.store(make_article(number, fetched_at=utc(START - 60)))
+    desk.context.index.check_and_insert("1", "a.org", signature(prose(1, 60)), START)  # after it was lost
+    desk.crawl.close()
     with caplog.at_level(logging.WARNING):
-        desk.state.open()
+        desk.crawl.open()
         (record,) = [one for one in caplog.records if one.name == "newsbot.crawl.consistency"]
         assert "texts=1 articles=5; near copies of these articles of the last 30 days" in record.getMessage()
         assert "scrapy articles reindex" in record.getMessage()
         caplog.clear()
-        desk.state.index.check_and_insert("2", "a.org", signature(prose(2, 60)), START)
-        desk.state.close()
-        desk.state.open()
+        desk.context.index.check_and_insert("2", "a.org", signature(prose(2, 60)), START)
+        desk.crawl.close()
+        desk.crawl.open()
         assert [one for one in caplog.records if one.name == "newsbot.crawl.consistency"] == []

@@ -63,7 +63,7 @@ def life(worker: Worker, end: str | None, patch: pytest.MonkeyPatch) -> Iterator
             break
     else:
         return
-    worker.desk.state.peers.clear()
+    worker.desk.crawl.peers.clear()
     yield
     yield from again(worker)
 
@@ -122,11 +122,11 @@ def run(
         patch.setattr(near, "WAITS", ())  # nobody goes on while one waits here
         workers = [Worker(Path(folder), number, backends) for number in range(4)]
         for worker in workers:
-            opened.callback(worker.desk.state.close)
+            opened.callback(worker.desk.crawl.close)
         lives = [life(worker, end, monkeypatch) for worker, end in zip(workers, ends, strict=True)]
         for number in order:
             next(lives[number], None)
-        kept = list(workers[0].desk.state.storage.iter_articles())
+        kept = list(workers[0].desk.context.storage.iter_articles())
     assert sorted(one.source for one in kept) == [site for site, _ in CHAIN]
     assert len({one.story for one in kept}) == 1, {one.source: one.story for one in kept}
 
@@ -145,10 +145,10 @@ def test_an_update_that_is_like_others_is_in_their_story_after_the_restart(
         now.setattr(store, "_settle", _kill)
         with pytest.raises(Killed):
             list(worker.work(after))
-    worker.desk.state.peers.clear()
+    worker.desk.crawl.peers.clear()
     list(worker.work(article_of(1)))
-    kept = {one.source: one for one in worker.desk.state.storage.iter_articles()}
-    worker.desk.state.close()
+    kept = {one.source: one for one in worker.desk.context.storage.iter_articles()}
+    worker.desk.crawl.close()
     assert (kept["b.test"].version, kept["b.test"].story) == (2, kept["a.test"].story)
 
 
@@ -172,8 +172,8 @@ def test_a_page_that_replaces_the_article_of_its_canonical_address_brings_its_st
         now.setattr(store, "_settle", _kill)
         with pytest.raises(Killed):
             list(worker.work(longer()))
-    worker.desk.state.peers.clear()
+    worker.desk.crawl.peers.clear()
     list(worker.work(longer()))
-    kept = {one.source: one for one in worker.desk.state.storage.iter_articles()}
-    worker.desk.state.close()
+    kept = {one.source: one for one in worker.desk.context.storage.iter_articles()}
+    worker.desk.crawl.close()
     assert (kept["b.test"].version, kept["b.test"].story) == (2, kept["a.test"].story)

@@ -98,9 +98,9 @@ def test_the_steps_of_workers_in_any_order_make_one_story(order: list[int]) -> N
         works = [worker.work(like(1, worker.number)) for worker in workers]
         for number in order:
             next(works[number], None)
-        check(workers[0].desk.state.storage, 1)
+        check(workers[0].desk.context.storage, 1)
         for worker in workers:
-            worker.desk.state.close()
+            worker.desk.crawl.close()
 
 
 def test_who_found_an_article_before_it_was_stored_comes_along(tmp_path: Path) -> None:
@@ -122,7 +122,7 @@ def test_who_found_an_article_before_it_was_stored_comes_along(tmp_path: Path) -
     with closing(SqliteStorage(tmp_path / "data" / "newsbot.db")) as storage:
         assert {one.story for one in storage.iter_articles()} == {story_id("https://0.test/")}
     for worker in workers:
-        worker.desk.state.close()
+        worker.desk.crawl.close()
 
 
 def test_a_new_version_that_is_on_its_way_is_met_by_its_copy(tmp_path: Path) -> None:
@@ -146,7 +146,7 @@ def test_a_new_version_that_is_on_its_way_is_met_by_its_copy(tmp_path: Path) -> 
     assert [one.text for one in kept] == [copied, copied]
     assert {one.story for one in kept} == {story_id("https://0.test/")}
     for worker in workers:
-        worker.desk.state.close()
+        worker.desk.crawl.close()
 
 
 REPORT = " ".join(f"the index of the exchange rose again today in sector {chr(97 + n)}" for n in range(20))
@@ -169,7 +169,7 @@ def two(tmp_path: Path) -> Iterator[list[Worker]]:
     workers = [Worker(tmp_path, number, {}) for number in range(2)]
     yield workers
     for worker in workers:
-        worker.desk.state.close()
+        worker.desk.crawl.close()
 
 
 async def _second_while_first_is_stored(two: list[Worker], first: Article, second: Article) -> None:
@@ -189,7 +189,7 @@ def test_issues_of_a_template_that_come_at_once_stay_apart(two: list[Worker]) ->
     first, second = report(1, "17.5 points to 3411"), report(2, "99.1 points to 8802")
     asyncio.run(_second_while_first_is_stored(two, first, second))
     assert (second.relation, second.story) == ("new", story_id(second.canonical_url))
-    kept = list(two[0].desk.state.storage.iter_articles())
+    kept = list(two[0].desk.context.storage.iter_articles())
     assert len({one.story for one in kept}) == 2
 
 
@@ -205,14 +205,14 @@ def test_a_text_that_never_comes_is_not_waited_for_long(
 ) -> None:
     """What resembles a text that is gone is not led into one story by it."""
     monkeypatch.setattr(near, "WAITS", (0.001, 0.001))
-    two[0].desk.state.index.check_and_insert(
+    two[0].desk.context.index.check_and_insert(
         "https://exchange.test/0", "exchange.test", signature(REPORT), two[0].desk.clock()
     )
     articles = [report(number, f"{number}7.{number} points to {number}411") for number in range(1, 4)]
     for article in articles:
         list(two[0].work(article))
     assert [one.relation for one in articles] == ["new"] * 3
-    assert len({one.story for one in two[0].desk.state.storage.iter_articles()}) == 3
+    assert len({one.story for one in two[0].desk.context.storage.iter_articles()}) == 3
 
 
 def _work_at_once(folder: Path, number: int, backends: dict[str, str], barrier: Barrier, rounds: int) -> None:
@@ -222,7 +222,7 @@ def _work_at_once(folder: Path, number: int, backends: dict[str, str], barrier: 
         barrier.wait(60)
         for _ in worker.work(article):
             pass
-    worker.desk.state.close()
+    worker.desk.crawl.close()
 
 
 @pytest.mark.parametrize("kind", ["file", "redis", pytest.param("servers", marks=pytest.mark.slow)])
@@ -236,7 +236,7 @@ def test_processes_that_meet_like_texts_at_once_make_one_story(
         backends["MONGO_URI"] = f"{place}newsbot_settling_{secrets.token_hex(4)}?{options}"
     context = warm.context()
     barrier = context.Barrier(WORKERS)
-    Desk(tmp_path, None, backends).state.close()
+    Desk(tmp_path, None, backends).crawl.close()
     processes = [
         context.Process(target=_work_at_once, args=(tmp_path, number, backends, barrier, rounds))
         for number in range(WORKERS)

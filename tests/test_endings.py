@@ -8,11 +8,9 @@ from collections import deque
 import pytest
 
 from newsbot.crawl import availability as outage
-from newsbot.crawl import completion as settlement
-from newsbot.crawl import completion_queue as endings
-from newsbot.crawl.completion_queue import Endings
+from newsbot.crawl.completion import CompletionQueue
 from newsbot.crawl.scheduler import FrontierScheduler
-from newsbot.crawl.visit import Found
+from newsbot.crawl.visit import Ending, Found
 from newsbot.discovery.list_probing import ListTrials
 from newsbot.errors import DataUnavailable
 from newsbot.items import Kind, Link, Where
@@ -25,25 +23,25 @@ STORY = "https://news.test/story/{}"
 
 @pytest.fixture
 def ended(desk):
-    return Endings(desk.crawler, desk.state)
+    return CompletionQueue(desk.crawler, desk.context, desk.crawl.scope, desk.crawl.completion)
 
 
 def states(desk, *urls):
     keys = [desk.entry(url).fingerprint for url in urls]
-    known = desk.state.frontier.known(keys)
+    known = desk.context.frontier.known(keys)
     return [known[key].state for key in keys]
 
 
 def test_a_visit_that_cannot_be_settled_does_not_stop_those_behind_it(desk, ended, monkeypatch):
     poisoned, good = desk.visit(STORY.format(1)), desk.visit(STORY.format(2))
-    settle = settlement.settle
+    settle = desk.crawl.completion.settle
 
-    def faulty(state, visit):
+    def faulty(visit):
         if visit is poisoned:
             raise RuntimeError("a bug")
-        settle(state, visit)
+        settle(visit)
 
-    monkeypatch.setattr(endings, "settle", faulty)
+    monkeypatch.setattr(desk.crawl.completion, "settle", faulty)
     ended.add(poisoned)
     ended.add(good)
     ended.settle()
@@ -55,14 +53,14 @@ def test_a_visit_that_cannot_be_settled_does_not_stop_those_behind_it(desk, ende
 def test_visits_wait_while_the_data_cannot_be_written(desk, ended, monkeypatch):
     visit = desk.visit(STORY.format(1))
     faults = [DataUnavailable("locked")]
-    settle = settlement.settle
+    settle = desk.crawl.completion.settle
 
-    def locked(state, one):
+    def locked(one):
         if faults:
             raise faults.pop()
-        settle(state, one)
+        settle(one)
 
-    monkeypatch.setattr(endings, "settle", locked)
+    monkeypatch.setattr(desk.crawl.completion, "settle", locked)
     ended.add(visit)
     with pytest.raises(DataUnavailable):
         ended.settle()
@@ -74,25 +72,24 @@ def test_visits_wait_while_the_data_cannot_be_written(desk, ended, monkeypatch):
 
 def test_leases_held_at_a_limit_count_only_on_hosts_that_are_still_worked_on(desk, ended):
     visit = desk.visit(STORY.format(1))
-    visit.hand_back = True
+    visit.end(Ending.HELD)
     ended.add(visit)
     ended.settle()
     assert ended.held == 1
-    desk.state.limited.add("news.test")
+    desk.crawl.scope.limited.add("news.test")
     assert ended.held == 0
 
 
 def test_a_redirect_goes_on_when_its_host_cannot_be_told(desk, monkeypatch):
     """Else the visit would be nobody's, its lease kept by the heartbeat, and the crawl without an end."""
     scheduler = FrontierScheduler(desk.crawler)
-    scheduler.state = desk.state
-    desk.state.crawl_delays["news.test"] = 5.0
+    desk.crawl.politeness.crawl_delays["news.test"] = 5.0
     visit = desk.visit(STORY.format(1))
 
     def locked(host, seconds):
         raise DataUnavailable("locked")
 
-    monkeypatch.setattr(desk.state.frontier, "back_off", locked)
+    monkeypatch.setattr(desk.context.frontier, "back_off", locked)
     hop = make_request(visit, "https://news.test/story/2")
     assert scheduler.enqueue_request(hop)
     assert scheduler._hops == deque([(desk.clock() + 5.0, hop)])
@@ -101,7 +98,7 @@ def test_a_redirect_goes_on_when_its_host_cannot_be_told(desk, monkeypatch):
 def test_a_fault_of_the_data_while_robots_txt_is_read_does_not_close_the_site(desk, monkeypatch):
     site = Site(desk, "User-agent: *\nCrawl-delay: 7\n")
     request = make_request(desk.visit(STORY.format(1)))
-    whole = desk.state.frontier.set_politeness
+    whole = desk.context.frontier.set_politeness
     faults = [DataUnavailable("locked")]
 
     def locked(*args, **more):
@@ -109,7 +106,7 @@ def test_a_fault_of_the_data_while_robots_txt_is_read_does_not_close_the_site(de
             raise faults.pop()
         whole(*args, **more)
 
-    monkeypatch.setattr(desk.state.frontier, "set_politeness", locked)
+    monkeypatch.setattr(desk.context.frontier, "set_politeness", locked)
     with pytest.raises(DataUnavailable):
         asyncio.run(site.middleware.process_request(request))
     assert site.cause(request) is None
@@ -118,14 +115,14 @@ def test_a_fault_of_the_data_while_robots_txt_is_read_does_not_close_the_site(de
 def test_what_a_crawl_begins_with_is_queued_when_the_data_are_back(desk, monkeypatch):
     monkeypatch.setattr(outage, "FIRST_PAUSE", 0.01)
     faults = [DataUnavailable("locked")] * 2
-    add = desk.state.bare_frontier.add
+    add = desk.context.bare_frontier.add
 
     def locked(entries, *, force=False):
         if faults:
             raise faults.pop()
         return add(entries, force=force)
 
-    monkeypatch.setattr(desk.state.bare_frontier, "add", locked)
+    monkeypatch.setattr(desk.context.bare_frontier, "add", locked)
     found = Found(
         links=(Link(url="https://news.test/feed.xml", where=Where.SEED, kind=Kind.FEED),),
         referrer=None,

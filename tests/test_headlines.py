@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from newsbot.crawl.links.judge import queue_found
 from newsbot.crawl.visit import Found
 from newsbot.discovery.feeds import parse_feed
 from newsbot.items import Kind, Where
@@ -22,7 +21,7 @@ def desk(desk):
 
 def listed(desk, *urls, **more):
     found_links = found(*urls, where=Where.FEED, kind=Kind.ARTICLE, referrer=FEED, **more)
-    queue_found(desk.state, found_links, desk.feed)
+    desk.crawl.links.queue(found_links, desk.feed)
 
 
 def test_a_known_headline_under_another_address_is_marked_and_comes_last(desk):
@@ -31,19 +30,19 @@ def test_a_known_headline_under_another_address_is_marked_and_comes_last(desk):
     assert entry(desk, story(1)).priority > 40
     later = entry(desk, story(2))
     assert later.priority == LAST
-    assert later.data["why"] == f"same headline as {story(1)}"
+    assert later.data["why"] == f"same_headline:{story(1)}"
     assert desk.stat("links/same_headline") == 1
-    assert desk.state.storage.pages([fingerprint(story(2))])[fingerprint(story(2))].history[0]["why"] == (
-        f"same headline as {story(1)}"
+    assert desk.context.storage.pages([fingerprint(story(2))])[fingerprint(story(2))].history[0]["why"] == (
+        f"same_headline:{story(1)}"
     )
 
 
 def test_an_address_of_the_same_list_is_named_and_one_without_a_record_is_not(desk):
     listed(desk, story(1), story(2))
-    assert entry(desk, story(2)).data["why"] == f"same headline as {story(1)}"
-    desk.state.storage.remove_pages([fingerprint(story(1))])
+    assert entry(desk, story(2)).data["why"] == f"same_headline:{story(1)}"
+    desk.context.storage.remove_pages([fingerprint(story(1))])
     listed(desk, story(3))
-    assert entry(desk, story(3)).data["why"] == "same headline as under another address"
+    assert entry(desk, story(3)).data["why"] == "same_headline"
     assert "same_headline" not in entry(desk, story(2)).data.keys() | entry(desk, story(3)).data.keys()
 
 
@@ -136,13 +135,13 @@ def test_another_lead_is_other_news(desk, first, second, held_back):
 
 def test_a_sitemap_without_leads_does_not_hold_back_what_a_feed_tells_apart(desk):
     sitemap = found(story(1), where=Where.NEWS_SITEMAP, kind=Kind.ARTICLE, referrer=FEED)
-    queue_found(desk.state, sitemap, desk.feed)
+    desk.crawl.links.queue(sitemap, desk.feed)
     listed(desk, story(1), lead=LEADS[1])
-    queue_found(desk.state, sitemap, desk.feed)
+    desk.crawl.links.queue(sitemap, desk.feed)
     listed(desk, story(2), lead=LEADS[2])
     assert entry(desk, story(2)).priority > LAST
     listed(desk, story(3), lead=LEADS[2])
-    assert entry(desk, story(3)).data["why"] == f"same headline as {story(2)}"
+    assert entry(desk, story(3)).data["why"] == f"same_headline:{story(2)}"
 
 
 def test_the_first_address_stays_the_first(desk):
@@ -188,5 +187,5 @@ def test_leads_come_from_a_feed_as_it_is_read(desk):
         ITEM.format(HEADLINE, story(3), "Sun in the south"),
     ]
     feed = parse_feed(RSS.format("".join(items)).encode(), FEED)
-    queue_found(desk.state, Found(links=tuple(feed.links), referrer=FEED, depth=1), desk.feed)
+    desk.crawl.links.queue(Found(links=tuple(feed.links), referrer=FEED, depth=1), desk.feed)
     assert [entry(desk, story(number)).priority == LAST for number in (1, 2, 3)] == [False, True, False]

@@ -8,12 +8,11 @@ from datetime import timedelta
 import pytest
 
 from newsbot.clock import utc
-from newsbot.crawl.completion import settle
-from newsbot.crawl.links import judge as intake
-from newsbot.crawl.links.judge import ASKED_PRIORITY, follows, judge_found, queue_found
+from newsbot.crawl.links import queue as intake
+from newsbot.crawl.links.judge import ASKED_PRIORITY
 from newsbot.crawl.visit import Found, Visit
 from newsbot.discovery.list_probing import ListTrials
-from newsbot.frontier.base import Entry
+from newsbot.frontier.base import Entry, EntryData
 from newsbot.items import Kind, Link, Where
 from newsbot.recrawl import Outcome
 from newsbot.urls import fingerprint
@@ -46,7 +45,7 @@ def rejected(desk):
 
 
 def entry(desk, url):
-    return desk.state.frontier.entry(fingerprint(url))
+    return desk.context.frontier.entry(fingerprint(url))
 
 
 @pytest.fixture
@@ -68,39 +67,39 @@ def test_a_long_sitemap_is_queued_in_parts(make_desk, monkeypatch):
     tracemalloc.start()
     try:
         before, _ = tracemalloc.get_traced_memory()
-        assert queue_found(desk.state, whole, visit) == len(urls)
+        assert desk.crawl.links.queue(whole, visit) == len(urls)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
     assert peak - before < 800_000
     assert desk.stat("links/found") == len(urls) + 1
-    assert desk.state.storage.pages([fingerprint(urls[-1])])
+    assert desk.context.storage.pages([fingerprint(urls[-1])])
     assert entry(desk, urls[-1]) is not None
 
 
 def test_what_is_found_is_recorded_and_queued(section):
-    assert queue_found(section.state, found(STORY), section.front) == 1
+    assert section.crawl.links.queue(found(STORY), section.front) == 1
     queued = entry(section, STORY)
     assert (queued.kind, queued.depth, queued.data["referrer"]) == (Kind.ARTICLE, 1, SECTION)
     assert queued.data["title"] == HEADLINE
-    [record] = section.state.storage.pages([queued.fingerprint]).values()
+    [record] = section.context.storage.pages([queued.fingerprint]).values()
     assert (record.state, record.referrers, record.first_seen) == ("pending", [SECTION], START)
     assert (section.stat("links/found"), section.stat("links/new"), section.stat("links/known")) == (1, 1, 0)
 
 
 def test_known_links_are_counted_as_known_and_their_referrer_is_kept(section):
-    queue_found(section.state, found(STORY), section.front)
+    section.crawl.links.queue(found(STORY), section.front)
     again = found(STORY, STORY + "?utm_source=x", referrer="https://news.test/other")
-    assert queue_found(section.state, again, section.front) == 0
+    assert section.crawl.links.queue(again, section.front) == 0
     assert (section.stat("links/found"), section.stat("links/known")) == (3, 1)
-    [record] = section.state.storage.pages([fingerprint(STORY)]).values()
+    [record] = section.context.storage.pages([fingerprint(STORY)]).values()
     assert record.referrers == [SECTION, "https://news.test/other"]
 
 
 def test_a_page_record_is_written_before_its_entry(section, monkeypatch):
     """The other way round a crash would leave an entry whose story begins nowhere."""
     written = []
-    for backend, method in ((section.state.storage, "discover"), (section.state.frontier, "add")):
+    for backend, method in ((section.context.storage, "discover"), (section.context.frontier, "add")):
         original = getattr(backend, method)
 
         def noted(*arguments, _original=original, _method=method, **more):
@@ -108,7 +107,7 @@ def test_a_page_record_is_written_before_its_entry(section, monkeypatch):
             return _original(*arguments, **more)
 
         monkeypatch.setattr(backend, method, noted)
-    queue_found(section.state, found(STORY), section.front)
+    section.crawl.links.queue(found(STORY), section.front)
     assert written == ["discover", "add"]
 
 
@@ -122,53 +121,53 @@ def test_a_page_record_is_written_before_its_entry(section, monkeypatch):
     ],
 )
 def test_refused_links_are_counted_by_reason_and_not_queued(section, url, reason):
-    assert queue_found(section.state, found(url), section.front) == 0
+    assert section.crawl.links.queue(found(url), section.front) == 0
     assert rejected(section) == {reason: 1}
-    assert section.state.frontier.counts()["pending"] == 0
+    assert section.context.frontier.counts()["pending"] == 0
 
 
 def test_a_page_does_not_queue_itself(section):
-    batch = judge_found(section.state, found(SECTION + "?utm_source=x", kind=Kind.SECTION), section.front)
+    batch = section.crawl.judge.judge(found(SECTION + "?utm_source=x", kind=Kind.SECTION), section.front)
     assert not batch.entries
     assert not batch.rejected
 
 
 def test_too_deep_links_are_refused(section):
-    assert queue_found(section.state, found(STORY, depth=6), section.front) == 0
+    assert section.crawl.links.queue(found(STORY, depth=6), section.front) == 0
     assert rejected(section) == {"too_deep": 1}
 
 
 # --- named sources are not judged
 def test_what_a_rule_or_person_names_is_read_whatever_it_looks_like(make_desk):
     desk = make_desk(OTHER_RULE)
-    queue_found(desk.state, found("https://news.test/about", where=Where.SEED, kind=Kind.FEED, depth=0))
-    queue_found(desk.state, found("https://x.test/login", where=Where.ARGUMENT, force=True, depth=0))
+    desk.crawl.links.queue(found("https://news.test/about", where=Where.SEED, kind=Kind.FEED, depth=0))
+    desk.crawl.links.queue(found("https://x.test/login", where=Where.ARGUMENT, force=True, depth=0))
     assert (entry(desk, "https://news.test/about").kind, entry(desk, "https://news.test/about").priority) == (
         Kind.FEED,
         90.0,
     )
     asked = entry(desk, "https://x.test/login")
     assert (asked.kind, asked.priority, asked.data["force"]) == (Kind.ARTICLE, ASKED_PRIORITY, True)
-    assert desk.state.with_sources == {"news.test", "other.test"}
+    assert desk.crawl.sources.with_sources == {"news.test", "other.test"}
 
 
 def test_a_person_can_ask_for_a_known_page_again(section):
     visit = section.visit(STORY)
     visit.outcome.status = 200
-    settle(section.state, visit)
+    section.crawl.completion.settle(visit)
     ask = found(STORY, where=Where.ARGUMENT)
-    assert queue_found(section.state, ask) == 0
-    assert section.state.frontier.counts()["pending"] == 0
-    queue_found(section.state, found(STORY, where=Where.ARGUMENT, force=True))
-    assert section.state.frontier.counts()["pending"] == 1
+    assert section.crawl.links.queue(ask) == 0
+    assert section.context.frontier.counts()["pending"] == 0
+    section.crawl.links.queue(found(STORY, where=Where.ARGUMENT, force=True))
+    assert section.context.frontier.counts()["pending"] == 1
 
 
 def test_a_found_feed_makes_its_site_one_with_sources(make_desk):
     desk = make_desk({"bare.test": "domain: bare.test\n"})
     visit = desk.visit("https://bare.test/", Kind.SECTION, where=Where.SEED, depth=0)
-    assert desk.state.with_sources == set()
-    queue_found(desk.state, found("https://bare.test/rss", where=Where.AUTODISCOVERY, kind=Kind.FEED), visit)
-    assert desk.state.with_sources == {"bare.test"}
+    assert desk.crawl.sources.with_sources == set()
+    desk.crawl.links.queue(found("https://bare.test/rss", where=Where.AUTODISCOVERY, kind=Kind.FEED), visit)
+    assert desk.crawl.sources.with_sources == {"bare.test"}
     assert entry(desk, "https://bare.test/rss").kind is Kind.FEED
 
 
@@ -176,18 +175,18 @@ def test_a_found_feed_makes_its_site_one_with_sources(make_desk):
 def test_a_new_host_gets_the_politeness_of_its_rule_once(section, monkeypatch):
     told = []
     monkeypatch.setattr(
-        section.state.frontier, "set_politeness", lambda host, **values: told.append((host, values))
+        section.context.frontier, "set_politeness", lambda host, **values: told.append((host, values))
     )
-    queue_found(section.state, found(story(1, "other.test"), where=Where.ARGUMENT))
-    queue_found(section.state, found(story(2, "other.test"), where=Where.ARGUMENT))
+    section.crawl.links.queue(found(story(1, "other.test"), where=Where.ARGUMENT))
+    section.crawl.links.queue(found(story(2, "other.test"), where=Where.ARGUMENT))
     assert told == [("other.test", {"delay": 9.0, "concurrency": 2, "at_least": True})]
 
 
 def test_hosts_outside_the_scope_are_worked_on_when_this_crawl_named_them(make_desk):
     desk = make_desk(OTHER_RULE, sites=("news.test",))
-    assert not desk.state.accepts("cdn.test")
-    queue_found(desk.state, found("https://cdn.test/feed", where=Where.SEED, kind=Kind.FEED, depth=0))
-    assert desk.state.accepts("cdn.test")
+    assert not desk.crawl.scope.accepts("cdn.test")
+    desk.crawl.links.queue(found("https://cdn.test/feed", where=Where.SEED, kind=Kind.FEED, depth=0))
+    assert desk.crawl.scope.accepts("cdn.test")
 
 
 # --- other sites
@@ -205,7 +204,7 @@ def test_hosts_outside_the_scope_are_worked_on_when_this_crawl_named_them(make_d
 def test_only_feeds_lead_to_other_sites_and_only_to_those_with_rules(make_desk, where, host, taken):
     desk = make_desk(OTHER_RULE)
     visit = desk.visit(FEED, Kind.FEED, where=Where.AUTODISCOVERY)
-    assert queue_found(desk.state, found(story(1, host), where=where), visit) == taken
+    assert desk.crawl.links.queue(found(story(1, host), where=where), visit) == taken
     assert rejected(desk) == ({} if taken else {"offsite": 1})
 
 
@@ -213,9 +212,9 @@ def test_items_of_a_feed_that_a_rule_names_may_live_anywhere(make_desk):
     rules = {"feeds.test": "domain: feeds.test\nfeeds: https://feeds.test/rss\n"}
     desk = make_desk(rules, sites=("feeds.test",))
     visit = desk.visit("https://feeds.test/rss", Kind.FEED, where=Where.SEED)
-    assert queue_found(desk.state, found(story(1, "elsewhere.test"), where=Where.FEED), visit) == 1
-    assert desk.state.accepts("elsewhere.test"), "also in a crawl of that site alone"
-    assert queue_found(desk.state, found(story(2, "elsewhere.test")), visit) == 0, "a mere link is no item"
+    assert desk.crawl.links.queue(found(story(1, "elsewhere.test"), where=Where.FEED), visit) == 1
+    assert desk.crawl.scope.accepts("elsewhere.test"), "also in a crawl of that site alone"
+    assert desk.crawl.links.queue(found(story(2, "elsewhere.test")), visit) == 0, "a mere link is no item"
 
 
 def test_a_section_that_leads_to_another_site_takes_none_of_its_links(make_desk):
@@ -223,23 +222,23 @@ def test_a_section_that_leads_to_another_site_takes_none_of_its_links(make_desk)
     for where, taken in ((Where.NAVIGATION, 0), (Where.SEED, 1)):
         visit = desk.visit(f"https://news.test/jobs-{taken}/", Kind.SECTION, where=where)
         visit.url = "https://jobs.elsewhere.test/"
-        assert queue_found(desk.state, found(story(1, "elsewhere.test")), visit) == taken
+        assert desk.crawl.links.queue(found(story(1, "elsewhere.test")), visit) == taken
 
 
 def test_a_source_stays_with_the_rule_that_names_it_wherever_it_lives(make_desk):
     desk = make_desk(OTHER_RULE)
     link = Link(url="https://feeds.test/news", where=Where.SEED, kind=Kind.FEED)
-    queue_found(desk.state, Found(links=(link,), referrer=None, depth=0, source="news.test"))
+    desk.crawl.links.queue(Found(links=(link,), referrer=None, depth=0, source="news.test"))
     assert entry(desk, "https://feeds.test/news").data["source"] == "news.test"
 
 
 # --- what is followed
 def visit_on(desk, kind):
-    data = {"source": "news.test", "where": "feed", "why": "feed"}
+    data: EntryData = {"source": "news.test", "where": "feed", "why": "feed"}
     on = Entry(url=SECTION, fingerprint=b"x" * 16, host="news.test", kind=kind, data=data)
     lease = desk.visit(STORY).lease
     object.__setattr__(lease, "entry", on)
-    return Visit(lease=lease, rule=desk.state.rule_for(SECTION), started=START, outcome=Outcome(kind=kind))
+    return Visit(lease=lease, rule=desk.context.rule_for(SECTION), started=START, outcome=Outcome(kind=kind))
 
 
 @pytest.mark.parametrize(
@@ -258,31 +257,33 @@ def visit_on(desk, kind):
 def test_follow_says_what_is_read(make_desk, link, on, needed, chosen):
     desk = make_desk(follow=(chosen,))
     visit = visit_on(desk, on)
-    assert follows(desk.state, link, visit.rule, visit) is (needed in (None, chosen))
+    assert desk.crawl.judge.follows(link, visit.rule, visit) is (needed in (None, chosen))
 
 
 def test_links_of_articles_are_followed_where_there_is_no_source(make_desk):
     desk = make_desk({"bare.test": "domain: bare.test\n"})
     visit = desk.visit("https://bare.test/a-story", where=Where.BODY)
-    assert follows(desk.state, Kind.ARTICLE, visit.rule, visit)
-    desk.state.with_sources.add("bare.test")
-    assert not follows(desk.state, Kind.ARTICLE, visit.rule, visit)
-    queue_found(desk.state, found(story(1, "bare.test")), visit)
+    assert desk.crawl.judge.follows(Kind.ARTICLE, visit.rule, visit)
+    desk.crawl.sources.with_sources.add("bare.test")
+    assert not desk.crawl.judge.follows(Kind.ARTICLE, visit.rule, visit)
+    desk.crawl.links.queue(found(story(1, "bare.test")), visit)
     assert rejected(desk) == {"not_followed": 1}
 
 
 def test_links_of_an_article_that_a_feed_named_are_left_to_the_feed(make_desk):
     desk = make_desk({"feeds.test": "domain: feeds.test\nfeeds: https://feeds.test/rss\n"})
     visit = desk.visit("https://elsewhere.test/a-story", where=Where.FEED)
-    assert not follows(desk.state, Kind.ARTICLE, visit.rule, visit), "else the whole web would be crawled"
+    assert not desk.crawl.judge.follows(Kind.ARTICLE, visit.rule, visit), (
+        "else the whole web would be crawled"
+    )
 
 
 def test_the_argument_follow_wins_over_the_rules(make_desk):
     rules = {"news.test": f"domain: news.test\nfeeds: {FEED}\nfollow: [links]\n"}
     desk = make_desk(rules)
     visit = visit_on(desk, Kind.ARTICLE)
-    assert follows(desk.state, Kind.ARTICLE, visit.rule, visit)
-    assert not follows(desk.state, Kind.FEED, visit.rule, visit)
+    assert desk.crawl.judge.follows(Kind.ARTICLE, visit.rule, visit)
+    assert not desk.crawl.judge.follows(Kind.FEED, visit.rule, visit)
 
 
 @pytest.mark.parametrize(
@@ -302,7 +303,7 @@ def test_links_outside_the_dates_are_passed_over(make_desk, days, since, until, 
     desk = make_desk(since=ago(since), until=ago(until))
     visit = desk.visit(FEED, Kind.FEED)
     link = found(STORY, where=Where.FEED, published_at=ago(days))
-    assert queue_found(desk.state, link, visit) == taken
+    assert desk.crawl.links.queue(link, visit) == taken
     assert rejected(desk) == ({} if taken else {"too_old": 1})
 
 
@@ -311,7 +312,7 @@ def test_old_pages_of_sitemaps_are_left(make_desk, limit, days, taken):
     desk = make_desk(settings={"NEWSBOT_MAX_AGE_DAYS": limit})
     visit = desk.visit("https://news.test/map.xml", Kind.SITEMAP)
     link = found(STORY, where=Where.SITEMAP, modified_at=NOW - timedelta(days=days))
-    assert queue_found(desk.state, link, visit) == taken
+    assert desk.crawl.links.queue(link, visit) == taken
 
 
 # --- lists nobody vouches for
@@ -329,11 +330,11 @@ def end(desk, visit, *links, status=200):
         visit.outcome.error = f"http_{status}"
     else:
         visit.found.append(found(*links, depth=3, referrer=visit.url))
-    settle(desk.state, visit)
+    desk.crawl.completion.settle(visit)
 
 
 def test_one_list_of_a_shape_is_queued_until_it_yields(section):
-    queue_found(section.state, found(*map(archive, range(1, 6)), where=Where.NAVIGATION), section.front)
+    section.crawl.links.queue(found(*map(archive, range(1, 6)), where=Where.NAVIGATION), section.front)
     assert entry(section, archive(1)) is not None
     assert entry(section, archive(2)) is None
     assert rejected(section) == {"barren_list": 4}
@@ -345,23 +346,23 @@ def test_a_barren_list_leads_to_no_further_lists(section):
     end(section, on_list(section, archive(1)), archive(2))
     assert entry(section, archive(2)) is None
     end(section, on_list(section, archive(7)))
-    queue_found(section.state, found(archive(9), where=Where.NAVIGATION), section.front)
+    section.crawl.links.queue(found(archive(9), where=Where.NAVIGATION), section.front)
     assert entry(section, archive(9)) is None
 
 
 def test_a_list_that_cannot_be_read_makes_room_for_the_next(section):
-    queue_found(section.state, found(archive(1), where=Where.NAVIGATION), section.front)
+    section.crawl.links.queue(found(archive(1), where=Where.NAVIGATION), section.front)
     end(section, on_list(section, archive(1)), status=404)
-    queue_found(section.state, found(archive(2), where=Where.NAVIGATION), section.front)
+    section.crawl.links.queue(found(archive(2), where=Where.NAVIGATION), section.front)
     assert entry(section, archive(2)) is not None
 
 
 def test_a_list_that_rests_since_an_earlier_crawl_keeps_no_other_waiting(section):
     visit = on_list(section, archive(1))
     visit.outcome.status = 200
-    section.state.frontier.ack(visit.lease, next_due=START + 86400)
+    section.context.frontier.ack(visit.lease, next_due=START + 86400)
     links = found(archive(1), archive(2), where=Where.NAVIGATION)
-    queue_found(section.state, links, section.front)
+    section.crawl.links.queue(links, section.front)
     assert entry(section, archive(2)) is not None
 
 
@@ -369,8 +370,8 @@ def test_a_list_whose_visit_broke_off_is_not_barren_for_that(section):
     for day in (1, 3):  # as many as close a shape
         visit = on_list(section, archive(day))
         links = found(f"{STORY}-{day}", where=Where.BODY, depth=3, referrer=visit.url)
-        queue_found(section.state, links, visit)
-        section.state.list_trials = ListTrials()  # the worker was killed before it could settle
+        section.crawl.links.queue(links, visit)
+        section.crawl.probing._trials = ListTrials()  # the worker was killed before it could settle
         end(section, visit, f"{STORY}-{day}", archive(day + 1))
         assert entry(section, archive(day + 1)) is not None
 
@@ -379,29 +380,31 @@ def test_a_list_that_gave_its_articles_long_ago_is_barren(section):
     visit = on_list(section, archive(1))
     end(section, visit, STORY)
     section.clock.now += 30
-    section.state.frontier.add([visit.lease.entry], force=True)
+    section.context.frontier.add([visit.lease.entry], force=True)
     again = on_list(section, archive(1))
-    again.record = section.state.storage.pages([again.lease.entry.fingerprint])[again.lease.entry.fingerprint]
-    section.state.list_trials = ListTrials()
+    again.record = section.context.storage.pages([again.lease.entry.fingerprint])[
+        again.lease.entry.fingerprint
+    ]
+    section.crawl.probing._trials = ListTrials()
     end(section, again, STORY, archive(2))
     assert entry(section, archive(2)) is None
 
 
 @pytest.mark.parametrize(("fruitful", "taken"), [(True, True), (False, False)])
 def test_a_list_under_trial_may_be_visited_by_another_worker(section, fruitful, taken):
-    queue_found(section.state, found(archive(1), where=Where.NAVIGATION), section.front)
-    ours, section.state.list_trials = section.state.list_trials, ListTrials()
+    section.crawl.links.queue(found(archive(1), where=Where.NAVIGATION), section.front)
+    ours, section.crawl.probing._trials = section.crawl.probing._trials, ListTrials()
     end(section, on_list(section, archive(1)), *([STORY] if fruitful else []))
-    section.state.list_trials = ours  # which heard nothing of it
+    section.crawl.probing._trials = ours  # which heard nothing of it
     if not fruitful:
         ours.tell("news.test", archive(9), fruitful=False)
         ours.may_try("news.test", archive(1))
-    queue_found(section.state, found(archive(5), where=Where.NAVIGATION), section.front)
+    section.crawl.links.queue(found(archive(5), where=Where.NAVIGATION), section.front)
     assert (entry(section, archive(5)) is not None) == taken
 
 
 def test_further_pages_are_followed_from_their_own_list_only(section):
     own, strange = SECTION + "?page=2", "https://news.test/sport/?page=2"
-    queue_found(section.state, found(own, strange, where=Where.NAVIGATION), section.front)
+    section.crawl.links.queue(found(own, strange, where=Where.NAVIGATION), section.front)
     assert entry(section, own) is not None
     assert entry(section, strange) is None

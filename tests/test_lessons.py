@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from newsbot.discovery.list_probing import shape_of
-from newsbot.items import Kind, Link, Where
+from newsbot.items import Kind, Link, Reason, Where
 from newsbot.ranking.judging import Judgement, judge
-from newsbot.ranking.url_learning import EXPLORED, MAX_BARREN, NOTE_KIND, Lessons, kept, learns
+from newsbot.ranking.url_learning import MAX_BARREN, NOTE_KIND, Lessons, kept, learns
 from newsbot.rules.examples import MAX_KEPT, MIN_EXAMPLES, MIN_FETCHED, Examples
 from newsbot.rules.schema import Pattern, Rule
 from newsbot.storage.sqlite import SqliteStorage
@@ -131,7 +131,7 @@ def test_a_shape_that_was_explored_in_vain_is_left_alone() -> None:
     for number in range(1000):
         lessons.fetched(RULE, f"{SITE}/x/{number}", article=True, why="rule")
     for number in range(MAX_BARREN):
-        lessons.fetched(RULE, f"{SITE}/tag/{number}", article=False, why=EXPLORED)
+        lessons.fetched(RULE, f"{SITE}/tag/{number}", article=False, why=Reason.EXPLORED)
     assert not lessons.explores(REJECTED, RULE, f"{SITE}/tag/9")
     assert shape_of(f"{SITE}/tag/9") == shape_of(f"{SITE}/tag/1")
     assert lessons.explores(REJECTED, RULE, f"{SITE}/new/9")

@@ -12,7 +12,6 @@ from scrapy import Request
 from scrapy.exceptions import CannotResolveHostError, DownloadTimeoutError
 from scrapy.http import Response
 
-from newsbot.crawl.completion import settle
 from newsbot.crawl.failures import Ignored
 from newsbot.crawl.visit import META_KEY, Found
 from newsbot.items import Kind, Link, Where
@@ -33,7 +32,7 @@ def fetched(desk, url, status=200, **page):
     visit = desk.visit(url)
     visit.outcome.status = status
     visit.page.update(content_hash="h", **page)
-    settle(desk.state, visit)
+    desk.crawl.completion.settle(visit)
 
 
 # --- reprocessing
@@ -81,7 +80,7 @@ def test_a_second_attempt_and_a_later_hop_are_let_through(desk):
     visit = desk.visit(STORY)
     visit.hops.append("https://news.test/short")
     gate_of(desk).process_request(make_request(visit))
-    desk.state.frontier.nack(visit.lease, delay=0)
+    desk.context.frontier.nack(visit.lease, delay=0)
     again = desk.visit(STORY)
     assert again.lease.attempts == 1
     gate_of(desk).process_request(make_request(again))
@@ -139,7 +138,7 @@ def redirected(desk, visit, to, status=302, request=None):
 
 
 def state_of(desk, url):
-    known = desk.state.frontier.known([fingerprint(url)]).get(fingerprint(url))
+    known = desk.context.frontier.known([fingerprint(url)]).get(fingerprint(url))
     return known and known.state
 
 
@@ -238,7 +237,7 @@ def answer(middleware, desk, visit, status, **headers):
 def rest_of(desk):
     """Return the seconds until the host of the stories is asked again."""
     desk.queue("https://news.test/waiting")
-    return desk.state.frontier.outlook(horizon=desk.clock() + 1).next_at - desk.clock()
+    return desk.context.frontier.outlook(horizon=desk.clock() + 1).next_at - desk.clock()
 
 
 def rests(visit):

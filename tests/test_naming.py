@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from newsbot.crawl.links.unnamed import is_unnamed
+from newsbot.crawl.seeds import is_unnamed
 from newsbot.items import Kind, Where
 from tests.crawls import article_html, feed_xml
 
@@ -29,7 +29,7 @@ RULES = {"news.test": f"domain: news.test\nfeeds: {HOST}/b\n", "bare.test": "dom
 )
 def test_what_a_rule_named_and_names_no_more(make_desk, url, kind, where, unnamed):
     desk = make_desk(RULES)
-    assert is_unnamed(desk.state, desk.visit(url, kind, where=where)) is unnamed
+    assert is_unnamed(desk.context, desk.crawl.scope, desk.visit(url, kind, where=where)) is unnamed
 
 
 def test_a_feed_that_was_taken_out_of_its_rule_is_left_alone_until_it_is_named_again(site, world):

@@ -14,24 +14,24 @@ from tests.mockserver import MockServer
 def test_paused_sites_are_passed_over_and_keep_what_waits(desk: Desk) -> None:
     from newsbot.extensions.pauses import Pauses
 
-    state = desk.state
+    scope, context = desk.crawl.scope, desk.context
     look = Pauses(desk.crawler).look
     desk.queue("https://news.test/2026/11/18/one.html")
-    assert state.accepting is None
-    pause(state.notes, "news.test", desk.clock())
-    pause(state.notes, "news.test", desk.clock() + 9)
+    assert scope.accepting is None
+    pause(context.notes, "news.test", desk.clock())
+    pause(context.notes, "news.test", desk.clock() + 9)
     look()
-    assert paused(state.notes) == {"news.test": desk.clock()}
-    assert not state.accepts("news.test")
-    assert not state.accepts("www.news.test")
-    assert state.accepts("other.test")
-    lease = state.frontier.lease
-    assert lease("me", 5, horizon=desk.clock(), ttl=60, accept=state.accepting) == []
-    assert state.frontier.outlook(horizon=desk.clock(), accept=state.accepting).pending == 0
-    assert go_on(state.notes, "news.test")
-    assert not go_on(state.notes, "news.test")
+    assert paused(context.notes) == {"news.test": desk.clock()}
+    assert not scope.accepts("news.test")
+    assert not scope.accepts("www.news.test")
+    assert scope.accepts("other.test")
+    lease = context.frontier.lease
+    assert lease("me", 5, horizon=desk.clock(), ttl=60, accept=scope.accepting) == []
+    assert context.frontier.outlook(horizon=desk.clock(), accept=scope.accepting).pending == 0
+    assert go_on(context.notes, "news.test")
+    assert not go_on(context.notes, "news.test")
     look()
-    assert len(lease("me", 5, horizon=desk.clock(), ttl=60, accept=state.accepting)) == 1
+    assert len(lease("me", 5, horizon=desk.clock(), ttl=60, accept=scope.accepting)) == 1
 
 
 def test_a_running_crawl_rests_and_goes_on(world: World, site: MockServer) -> None:

@@ -12,6 +12,7 @@ from scrapy.exceptions import DropItem, NotConfigured
 
 from newsbot.clock import utc
 from newsbot.dedup.minhash import text_key
+from newsbot.items import Reason
 from newsbot.pipelines import validate
 from newsbot.pipelines.exact import ExactDuplicatePipeline
 from newsbot.pipelines.limits import LimitReached, LimitsPipeline
@@ -118,7 +119,7 @@ def test_max_articles_lets_so_many_pass_and_closes_the_crawl_once(make_desk):
         for number in range(2, 5):
             with pytest.raises(LimitReached) as caught:
                 process(pipeline, make_article(number))
-            assert caught.value.hand_back
+            assert caught.value.reason == Reason.LIMIT
         await asyncio.sleep(0)
 
     asyncio.run(run())
@@ -164,9 +165,9 @@ def test_max_articles_per_site_closes_the_site_only(make_desk):
     desk = make_desk(max_articles_per_site=1)
     pipeline = LimitsPipeline.from_crawler(desk.crawler)
     process(pipeline, make_article(1))
-    assert desk.state.accepts("news.test")
+    assert desk.crawl.scope.accepts("news.test")
     assert dropped(pipeline, make_article(2)) == "max_articles_per_site"
-    assert not desk.state.accepts("news.test")
+    assert not desk.crawl.scope.accepts("news.test")
     assert process(pipeline, make_article(3, source="other.test"))
 
 
@@ -174,7 +175,7 @@ def test_max_articles_per_site_closes_the_site_only(make_desk):
 def keep(desk, article):
     article.content_hash = text_key(article.text)
     article.story = article.story or "s"
-    desk.state.storage.store(article)
+    desk.context.storage.store(article)
 
 
 def test_a_new_text_gets_its_key(desk):
@@ -187,8 +188,8 @@ def test_the_same_text_at_another_address_is_dropped_and_found_there(desk):
     copy = make_article(2, text=prose(1))
     reason = dropped(ExactDuplicatePipeline.from_crawler(desk.crawler), copy)
     assert reason == "same_text as https://news.test/story/1"
-    assert desk.state.storage.article(copy.canonical_url).canonical_url == "https://news.test/story/1"
-    assert desk.state.storage.count_articles() == 1
+    assert desk.context.storage.article(copy.canonical_url).canonical_url == "https://news.test/story/1"
+    assert desk.context.storage.count_articles() == 1
     assert desk.stat("duplicates/text") == desk.stat("site/news.test/duplicates") == 1
 
 
@@ -213,7 +214,7 @@ def test_an_unchanged_article_is_found_under_each_address_that_led_to_it(desk):
     assert (
         dropped(ExactDuplicatePipeline.from_crawler(desk.crawler), make_article(1, url=other)) == "unchanged"
     )
-    assert desk.state.storage.article(other).canonical_url == "https://news.test/story/1"
+    assert desk.context.storage.article(other).canonical_url == "https://news.test/story/1"
 
 
 def test_a_page_that_went_back_to_an_earlier_text_goes_on(desk):
@@ -235,7 +236,7 @@ def test_a_text_like_no_other_begins_a_story(desk):
 def test_a_near_copy_joins_the_story_and_one_of_the_same_site_names_its_twin(desk):
     pipeline = NearDuplicatePipeline.from_crawler(desk.crawler)
     first = process(pipeline, make_article(1, text=prose(1, 200)))
-    desk.state.storage.store(first)
+    desk.context.storage.store(first)
     other = make_article(2, text=prose(1, 190), source="other.test", canonical_url="https://other.test/2")
     assert process(pipeline, other).story == first.story
     assert other.duplicate_of is None
@@ -247,8 +248,8 @@ def test_a_near_copy_joins_the_story_and_one_of_the_same_site_names_its_twin(des
 def test_the_story_of_a_stored_neighbour_is_the_one_it_has_now(desk):
     pipeline = NearDuplicatePipeline.from_crawler(desk.crawler)
     first = process(pipeline, make_article(1, text=prose(1, 200)))
-    desk.state.storage.store(first)
-    desk.state.storage.assign_story(first.canonical_url, "moved", None)
+    desk.context.storage.store(first)
+    desk.context.storage.assign_story(first.canonical_url, "moved", None)
     assert process(pipeline, make_article(2, text=prose(1, 199))).story == "moved"
 
 
@@ -256,7 +257,7 @@ def test_other_numbers_in_the_same_words_are_other_news(desk):
     pipeline = NearDuplicatePipeline.from_crawler(desk.crawler)
     words = " ".join(f"the index of the exchange rose again today paragraph {chr(97 + n)}" for n in range(20))
     first = process(pipeline, make_article(1, text=f"{words} by 17.5 points to 3411"))
-    desk.state.storage.store(first)
+    desk.context.storage.store(first)
     second = process(pipeline, make_article(2, text=f"{words} by 99.1 points to 8802"))
     assert second.story != first.story
 
@@ -266,7 +267,7 @@ def test_placing_an_article_twice_is_placing_it_once(desk):
     story = process(pipeline, make_article(1)).story
     again = process(pipeline, make_article(1))
     assert (again.story, again.duplicate_of) == (story, None)
-    assert desk.state.index.count() == 1
+    assert desk.context.index.count() == 1
 
 
 # --- store
@@ -292,5 +293,8 @@ def test_storing_counts_what_storage_says(desk):
         )
     }
     assert set(counted.values()) == {1}, counted
-    assert desk.state.books.last_article == {"news.test": START}
-    assert [kept.text for kept in desk.state.storage.versions(article.canonical_url)] == [prose(1), prose(5)]
+    assert desk.context.books.last_article == {"news.test": START}
+    assert [kept.text for kept in desk.context.storage.versions(article.canonical_url)] == [
+        prose(1),
+        prose(5),
+    ]

@@ -8,9 +8,8 @@ from itertools import permutations
 import pytest
 from scrapy.exceptions import DropItem
 
-from newsbot.crawl.completion import settle
-from newsbot.crawl.links.canonical import CLAIMED
 from newsbot.dedup.minhash import signature
+from newsbot.items import Reason
 from newsbot.pipelines.exact import ExactDuplicatePipeline
 from newsbot.pipelines.near import NearDuplicatePipeline
 from newsbot.pipelines.store import StorePipeline
@@ -52,7 +51,7 @@ def keep(desk, *items):
 
 def kept(desk):
     """URL and title's number of each article."""
-    return {one.canonical_url: one.title.split()[1] for one in desk.state.storage.iter_articles()}
+    return {one.canonical_url: one.title.split()[1] for one in desk.context.storage.iter_articles()}
 
 
 @pytest.mark.parametrize("order", list(permutations(range(3))))
@@ -62,7 +61,7 @@ def test_articles_that_name_others_are_all_kept_in_any_order(desk, order, claims
     assert sorted(kept(desk).values()) == ["0", "1", "2"]
     home = {url(number): str(number) for number in range(3) if claims[number] == number}
     assert home.items() <= kept(desk).items(), "who names itself has its own address"
-    assert [len(desk.state.storage.versions(one)) for one in kept(desk)] == [1, 1, 1]
+    assert [len(desk.context.storage.versions(one)) for one in kept(desk)] == [1, 1, 1]
 
 
 @pytest.mark.parametrize("order", list(permutations(range(3))))
@@ -77,7 +76,7 @@ def test_looking_again_changes_nothing(desk, order):
         item.text += " An update says a little more than before, and more than a trifle it is for sure."
     keep(desk, *edited)
     assert kept(desk) == before
-    assert {one.version for one in desk.state.storage.iter_articles()} == {2}
+    assert {one.version for one in desk.context.storage.iter_articles()} == {2}
 
 
 @pytest.mark.parametrize("order", [(1, 2), (2, 1)])
@@ -89,7 +88,7 @@ def test_one_article_under_two_addresses_is_kept_under_the_canonical_one(desk, o
     keep(desk, *[pages[number] for number in order])
     assert list(kept(desk)) == [url(2)]
     for address in (url(1), url(2)):
-        found = desk.state.storage.article(address)
+        found = desk.context.storage.article(address)
         assert found is not None
         assert found.canonical_url == url(2)
 
@@ -98,14 +97,14 @@ def test_a_checked_claim_tells_what_the_sites_word_is_worth(desk):
     for number in range(3):
         one = make_article(number, canonical_url=url(f"slug{number}"))
         keep(desk, one, make_article(number, url=url(f"slug{number}"), canonical_url=url(f"slug{number}")))
-    assert desk.state.site_claims.word(desk.state.notes, "news.test") is Word.GOOD
+    assert desk.crawl.sites.canonical_trust.word(desk.context.notes, "news.test") is Word.GOOD
     keep(desk, names(50, 60), names(60, 60))
-    assert desk.state.site_claims.word(desk.state.notes, "news.test") is Word.BAD
+    assert desk.crawl.sites.canonical_trust.word(desk.context.notes, "news.test") is Word.BAD
     assert desk.stat("canonical/wrong") == 1
 
 
 def test_a_site_with_a_bad_word_names_its_pages_by_their_form_only(desk):
-    desk.state.site_claims.saw(desk.state.notes, "news.test", url(8), right=False)
+    desk.crawl.sites.canonical_trust.saw(desk.context.notes, "news.test", url(8), right=False)
     keep(desk, names(1, 2), make_article(3, url=url(3) + "/amp", canonical_url=url(3)))
     assert list(kept(desk)) == [url(1), url(3)]
 
@@ -115,25 +114,25 @@ def test_the_address_that_two_unlike_pages_name_is_read_after_all(desk):
     visit.outcome.status = 200
     visit.page.update(canonical_url=url(9), title="Headline 1 of a long story")
     keep(desk, names(1, 9))
-    settle(desk.state, visit)
+    desk.crawl.completion.settle(visit)
     entry = desk.entry(url(9))
-    assert desk.state.frontier.known([entry.fingerprint])[entry.fingerprint].state == "done"
-    [record] = desk.state.storage.pages([entry.fingerprint]).values()
-    assert record.history[0]["why"] == CLAIMED
+    assert desk.context.frontier.known([entry.fingerprint])[entry.fingerprint].state == "done"
+    [record] = desk.context.storage.pages([entry.fingerprint]).values()
+    assert record.history[0]["why"] == Reason.CLAIMED
     keep(desk, names(2, 9))
-    assert desk.state.frontier.known([entry.fingerprint])[entry.fingerprint].state == "pending"
+    assert desk.context.frontier.known([entry.fingerprint])[entry.fingerprint].state == "pending"
     assert desk.stat("canonical/read_after_all") == 1
 
 
 def test_a_story_and_the_index_follow_an_article_to_its_own_address(desk):
     keep(desk, names(1, 2), names(2, 2))
-    stories = {one.canonical_url: one.story for one in desk.state.storage.iter_articles()}
+    stories = {one.canonical_url: one.story for one in desk.context.storage.iter_articles()}
     assert stories == {url(1): story_id(url(1)), url(2): story_id(url(2))}
     for number in (1, 2):
         text = signature(make_article(number).text)
-        near = desk.state.index.check_and_insert("https://x.test/", "x.test", text, desk.clock())
+        near = desk.context.index.check_and_insert("https://x.test/", "x.test", text, desk.clock())
         assert [one.doc_id for one in near] == [url(number)]
-        desk.state.index.check_and_insert("https://x.test/", "x.test", signature(""), desk.clock())
+        desk.context.index.check_and_insert("https://x.test/", "x.test", signature(""), desk.clock())
 
 
 @pytest.mark.parametrize("named", [9, 0])
@@ -151,9 +150,9 @@ def test_pages_that_name_one_address_at_the_same_instant_are_all_kept(desk, name
     assert sorted(kept(desk).values()) == ["0", "1", "2", "3"]
     for address, number in kept(desk).items():
         text = signature(make_article(int(number)).text)
-        near = desk.state.index.check_and_insert("https://x.test/", "x.test", text, desk.clock())
+        near = desk.context.index.check_and_insert("https://x.test/", "x.test", text, desk.clock())
         assert [one.doc_id for one in near] == [address]
-        desk.state.index.check_and_insert("https://x.test/", "x.test", signature(""), desk.clock())
+        desk.context.index.check_and_insert("https://x.test/", "x.test", signature(""), desk.clock())
 
 
 MORE = (
@@ -166,14 +165,14 @@ def test_a_page_keeps_the_name_of_its_article_when_it_names_another_or_none(desk
     for times, name in enumerate((1, 2, 3, 1), start=1):
         text = make_article(7).text + times * MORE
         keep(desk, make_article(7, url=url(1), canonical_url=url(name), text=text))
-    assert [(one.canonical_url, one.version) for one in desk.state.storage.iter_articles()] == [(url(2), 5)]
+    assert [(one.canonical_url, one.version) for one in desk.context.storage.iter_articles()] == [(url(2), 5)]
 
 
 def test_a_page_keeps_its_name_where_the_sites_word_turned_out_bad(desk):
     keep(desk, make_article(7, url=url(1), canonical_url=url(2)))
-    desk.state.site_claims.saw(desk.state.notes, "news.test", url(8), right=False)
+    desk.crawl.sites.canonical_trust.saw(desk.context.notes, "news.test", url(8), right=False)
     keep(desk, make_article(7, url=url(1), canonical_url=url(2), text=make_article(7).text + MORE))
-    assert [(one.canonical_url, one.version) for one in desk.state.storage.iter_articles()] == [(url(2), 2)]
+    assert [(one.canonical_url, one.version) for one in desk.context.storage.iter_articles()] == [(url(2), 2)]
 
 
 def test_another_site_with_a_rule_keeps_its_own_copy(make_desk):
@@ -183,7 +182,7 @@ def test_another_site_with_a_rule_keeps_its_own_copy(make_desk):
     desk = make_desk(rules)
     theirs = make_article(7, url="https://blog.news.test/1", canonical_url=url(7), source="blog.news.test")
     keep(desk, make_article(7), theirs)
-    found = [(one.source, one.canonical_url) for one in desk.state.storage.iter_articles()]
+    found = [(one.source, one.canonical_url) for one in desk.context.storage.iter_articles()]
     assert sorted(found) == [("blog.news.test", "https://blog.news.test/1"), ("news.test", url(7))]
 
 
@@ -191,12 +190,12 @@ def test_an_edit_that_comes_from_the_page_itself_is_a_version(desk):
     keep(desk, make_article(7, url=url(1), canonical_url=url(2)))
     longer = make_article(7).text + MORE
     keep(desk, make_article(7, url=url(2), canonical_url=url(2), text=longer))
-    [article] = desk.state.storage.iter_articles()
+    [article] = desk.context.storage.iter_articles()
     assert (article.canonical_url, article.version, article.text) == (url(2), 2, longer)
 
 
 def test_taking_out_a_page_leaves_alone_what_another_one_has_under_the_url_that_it_named(desk):
     keep(desk, names(1, 2), names(2, 2))
-    bury(desk.state.notes, urls=[url(1)], domain=None, at=desk.clock(), reason="")
-    desk.state.take_out_latecomers()
+    bury(desk.context.notes, urls=[url(1)], domain=None, at=desk.clock(), reason="")
+    desk.crawl.removals.take_out()
     assert kept(desk) == {url(2): "2"}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from newsbot.crawl.poll_budget import PollBudget
+from newsbot.crawl.recrawl_policy import PollBudget
 from newsbot.items import Kind
 from newsbot.recrawl.fitting import fitting_threshold
 from newsbot.recrawl.policy import Outcome

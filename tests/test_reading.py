@@ -7,10 +7,8 @@ import hashlib
 import pytest
 
 from newsbot.clock import utc
-from newsbot.crawl.completion import settle
 from newsbot.crawl.visit import Found
 from newsbot.items import Article, Kind, Where
-from newsbot.spiders.reading import read_response
 from tests.builders import START, make_request, make_response
 from tests.crawls import article_html, feed_xml
 
@@ -24,7 +22,7 @@ def read(desk, visit, body=b"", status=200, headers=None):
     request = make_request(visit)
     response = make_response(request, body, status, {**HTML, **(headers or {})})
     visit.outcome.status = status
-    return list(read_response(desk.state, response, visit))
+    return list(desk.read(response, visit))
 
 
 def urls(found):
@@ -84,7 +82,7 @@ def test_a_source_with_the_same_bytes_is_not_read_again(desk):
         assert len(read(desk, visit, body)) == expected
         assert visit.outcome.changed is (number == 0)
         assert visit.page["content_hash"] == hashlib.blake2b(body.encode(), digest_size=16).hexdigest()
-        settle(desk.state, visit)
+        desk.crawl.completion.settle(visit)
     assert desk.stat("unchanged") == 1
     assert len(read(desk, desk.visit(FEED, Kind.FEED), feed_xml([STORY, STORY + "0"]))) == 1
 
@@ -139,7 +137,7 @@ def test_links_of_an_article_are_read_only_where_they_are_followed(make_desk):
     assert isinstance(article, Article)
     assert isinstance(found, Found)
     assert "https://bare.test/story/2" in urls(found)
-    desk.state.with_sources.add("bare.test")
+    desk.crawl.sources.with_sources.add("bare.test")
     visit = desk.visit("https://bare.test/story/3", where=Where.BODY)
     assert len(read(desk, visit, article_html(3, extra=more))) == 1
 

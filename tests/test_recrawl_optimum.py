@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from newsbot.crawl.page_prices import ANEW_AFTER, PagePrices
+from newsbot.crawl.recrawl_policy import ANEW_AFTER, PagePrices
 from newsbot.items import Kind, PageRecord
 from newsbot.recrawl import Outcome
 from newsbot.recrawl.estimators import change_rate, observations, rough_rate

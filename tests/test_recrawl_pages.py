@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from types import MappingProxyType
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -20,7 +21,7 @@ RULE = Rule(domain="example.com", interval=MappingProxyType({Kind.ARTICLE: HOUR,
 
 def record(age: float = 0.0, findings: tuple[bool | None, ...] = (), every: float = HOUR) -> PageRecord:
     count = len(findings)
-    history = [
+    history: list[Any] = [
         {"at": NOW - (count - n) * every, "event": "planned"} | ({} if seen is None else {"changed": seen})
         for n, seen in enumerate(findings)
     ]

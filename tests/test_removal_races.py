@@ -19,7 +19,6 @@ from scrapy.settings import Settings
 
 from benchmarks.demoweb.messages import Answer
 from newsbot.backends import open_frontier, open_index, open_storage
-from newsbot.crawl.completion import settle
 from newsbot.middlewares.archive import RAW_KEY, _exchange, keep_page
 from newsbot.pipelines.near import NearDuplicatePipeline
 from newsbot.pipelines.store import StorePipeline
@@ -41,8 +40,8 @@ URL = "https://news.test/story/1"
 def desk(make_desk: Any) -> Desk:
     """One whose notes of what is out are read by its own clock."""
     desk: Desk = make_desk()
-    desk.state.tombstones = Tombstones(desk.clock)
-    desk.state.tombstones.read(desk.state.notes)
+    desk.crawl.removals._tombstones = Tombstones(desk.clock)
+    desk.crawl.removals._tombstones.read(desk.context.notes)
     return desk
 
 
@@ -55,65 +54,67 @@ def through(desk: Desk, *kinds: Any) -> Any:
 
 
 def out(desk: Desk, **what: Any) -> None:
-    bury(desk.state.notes, **{"urls": [], "domain": None, **what}, at=desk.clock(), reason="")
+    bury(desk.context.notes, **{"urls": [], "domain": None, **what}, at=desk.clock(), reason="")
 
 
 @pytest.mark.parametrize("what", [{"urls": [URL]}, {"domain": "news.test"}])
 def test_an_article_that_waited_while_it_was_taken_out_is_not_stored(desk: Desk, what: Any) -> None:
     """MongoDB or Redis was away, and the article waits between two pipelines."""
     article = through(desk, ValidatePipeline, NearDuplicatePipeline)
-    assert desk.state.index.count() == 1
+    assert desk.context.index.count() == 1
     out(desk, **what)
     desk.clock.now += REFRESH + 1
     with pytest.raises(DropItem, match="removed"):
         asyncio.run(StorePipeline.from_crawler(desk.crawler).process_item(article))
-    assert desk.state.storage.count_articles() == 0
-    assert desk.state.index.count() == 0
-    assert desk.state.peers == {}
+    assert desk.context.storage.count_articles() == 0
+    assert desk.context.index.count() == 0
+    assert desk.crawl.peers == {}
 
 
 @pytest.mark.parametrize("what", [{"urls": [URL]}, {"domain": "news.test"}])
 def test_an_article_that_was_stored_in_the_same_moment_goes_again(desk: Desk, what: Any) -> None:
     out(desk, **what)  # and deleted what there was: nothing yet
     through(desk, ValidatePipeline, NearDuplicatePipeline, StorePipeline)  # which know the notes of before
-    settle(desk.state, desk.visit(URL))
+    desk.crawl.completion.settle(desk.visit(URL))
     other = make_article(
         url="https://other.test/1", canonical_url="https://other.test/1", source="other.test"
     )
-    desk.state.storage.store(other)
-    desk.state.latecomers.stored(other)
-    assert desk.state.storage.count_articles() == 2
-    desk.state.take_out_latecomers()
-    assert [one.source for one in desk.state.storage.iter_articles()] == ["other.test"]
-    assert desk.state.index.count() == 0
-    assert list(desk.state.storage.iter_pages()) == []
-    assert desk.state.storage.search("site:news.test") == []
+    desk.context.storage.store(other)
+    desk.crawl.removals._latecomers.stored(other)
+    assert desk.context.storage.count_articles() == 2
+    desk.crawl.removals.take_out()
+    assert [one.source for one in desk.context.storage.iter_articles()] == ["other.test"]
+    assert desk.context.index.count() == 0
+    assert list(desk.context.storage.iter_pages()) == []
+    assert desk.context.storage.search("site:news.test") == []
 
 
 def test_a_page_that_was_taken_out_while_it_was_fetched_has_no_record(desk: Desk) -> None:
     visit = desk.visit(URL)
     out(desk, urls=[URL])
-    desk.state.storage.remove_pages([fingerprint(URL)])  # type: ignore[attr-defined]
+    desk.context.storage.remove_pages([fingerprint(URL)])  # type: ignore[attr-defined]
     desk.clock.now += REFRESH + 1
     visit.outcome.status = 200
-    settle(desk.state, visit)
-    assert list(desk.state.storage.iter_pages()) == []
-    assert desk.state.frontier.owners() == []
-    known = desk.state.frontier.known([fingerprint(URL)])[fingerprint(URL)]
+    desk.crawl.completion.settle(visit)
+    assert list(desk.context.storage.iter_pages()) == []
+    assert desk.context.frontier.owners() == []
+    known = desk.context.frontier.known([fingerprint(URL)])[fingerprint(URL)]
     assert (known.state, known.next_due) == ("done", None)
 
 
 def test_what_crawls_learn_of_a_site_that_was_taken_out_is_not_kept(desk: Desk) -> None:
-    desk.state.count_site("news.test", "pages")
-    desk.state.site_health.saw(desk.state.notes, "news.test", "")
-    desk.state.memories.of("news.test").learn(URL, ["A line of words that is long enough to be kept."])
+    desk.context.count_site("news.test", "pages")
+    desk.crawl.sites.health.saw(desk.context.notes, "news.test", "")
+    desk.crawl.sites.shared_lines.of("news.test").learn(
+        URL, ["A line of words that is long enough to be kept."]
+    )
     out(desk, domain="news.test")
     desk.clock.now += REFRESH + 1
-    desk.state.take_out_latecomers()
-    desk.state.write_books()
-    assert desk.state.storage.sites() == {}
-    assert desk.state.notes.notes("health") == {}
-    assert desk.state.notes.notes(LINES + "news.test") == {}
+    desk.crawl.removals.take_out()
+    desk.crawl.write_sites()
+    assert desk.context.storage.sites() == {}
+    assert desk.context.notes.notes("health") == {}
+    assert desk.context.notes.notes(LINES + "news.test") == {}
 
 
 def test_a_page_that_was_taken_out_while_it_was_fetched_is_not_archived(
@@ -131,12 +132,12 @@ def test_a_page_that_was_taken_out_while_it_was_fetched_is_not_archived(
         request.meta[RAW_KEY] = _exchange(request, response)
         answers.append(response)
     out(desk, urls=[URL])
-    desk.state.tombstones.read(desk.state.notes)
+    desk.crawl.removals._tombstones.read(desk.context.notes)
     for response in answers:
-        asyncio.run(keep_page(desk.state, response))
+        asyncio.run(keep_page(desk.context, desk.crawl.removals, response))
     assert desk.stat("archive/removed") == 2
     assert desk.stat("archive/kept") == 1
-    desk.state.close()
+    desk.crawl.close()
     kept = b"".join(gzip.decompress(path.read_bytes()) for path in folder.glob("*.gz"))
     assert other.encode() in kept
     assert URL.encode() not in kept

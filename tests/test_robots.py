@@ -11,7 +11,6 @@ from scrapy.exceptions import DownloadTimeoutError, NotConfigured
 from scrapy.http import Response
 
 from newsbot.crawl.failures import Ignored
-from newsbot.crawl.links.judge import queue_found
 from newsbot.crawl.visit import Found
 from newsbot.items import Kind, Link, Where
 from newsbot.middlewares import robots
@@ -160,13 +159,13 @@ def test_the_question_itself_is_not_asked_about(desk):
 # --- Crawl-delay
 def gap(desk, visit):
     """Return the seconds between two turns of the host's clock, after the visit."""
-    desk.state.frontier.ack(visit.lease, next_due=None)
+    desk.context.frontier.ack(visit.lease, next_due=None)
     desk.clock.now += 1000
     waiting = [desk.entry(f"{visit.lease.entry.url}/{number}") for number in range(2)]
-    desk.state.frontier.add(waiting)
-    [lease] = desk.state.frontier.lease("test", 1, horizon=desk.clock(), ttl=600)
-    desk.state.frontier.ack(lease, next_due=None)
-    return desk.state.frontier.outlook(horizon=desk.clock()).next_at - desk.clock()
+    desk.context.frontier.add(waiting)
+    [lease] = desk.context.frontier.lease("test", 1, horizon=desk.clock(), ttl=600)
+    desk.context.frontier.ack(lease, next_due=None)
+    return desk.context.frontier.outlook(horizon=desk.clock()).next_at - desk.clock()
 
 
 @pytest.mark.parametrize(
@@ -198,7 +197,7 @@ def test_links_to_a_host_do_not_undo_its_crawl_delay(desk):
     visit = desk.visit(url)
     Site(desk, "User-agent: *\nCrawl-delay: 7\n").cause(make_request(visit))
     link = Link(url="https://www.news.test/story/2", where=Where.ARGUMENT)
-    queue_found(desk.state, Found(links=(link,), referrer=None, depth=0))
+    desk.crawl.links.queue(Found(links=(link,), referrer=None, depth=0))
     assert gap(desk, visit) == 7
 
 

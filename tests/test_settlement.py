@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from newsbot.crawl import completion as settlement
-from newsbot.crawl.completion import settle
-from newsbot.crawl.visit import Found
+from newsbot.crawl.visit import Ending, Found
 from newsbot.errors import DataUnavailable
 from newsbot.items import Kind, Link, Where
 from newsbot.urls import fingerprint
@@ -29,19 +27,19 @@ def good(visit, digest="d1"):
 
 def page(desk, url):
     key = fingerprint(url)
-    return desk.state.storage.pages([key]).get(key)
+    return desk.context.storage.pages([key]).get(key)
 
 
 def known(desk, url):
     key = fingerprint(url)
-    return desk.state.frontier.known([key]).get(key)
+    return desk.context.frontier.known([key]).get(key)
 
 
 def test_a_good_visit_is_recorded_and_acknowledged(desk):
     visit = good(desk.visit(STORY))
     visit.page.update(links_count=3, server="nginx", last_modified="yesterday", content_length=12)
     desk.clock.now += 5
-    settle(desk.state, visit)
+    desk.crawl.completion.settle(visit)
     record = page(desk, STORY)
     assert (record.state, record.http_status, record.checks, record.failures) == ("done", 200, 1, 0)
     assert (record.etag, record.server, record.last_modified) == ('"e"', "nginx", "yesterday")
@@ -57,17 +55,17 @@ def test_a_good_visit_is_recorded_and_acknowledged(desk):
 
 def test_changes_are_counted_from_the_second_text_on(desk):
     for digest, changes in (("one", 0), ("one", 0), ("two", 1), ("three", 2)):
-        settle(desk.state, good(desk.visit(STORY), digest))
+        desk.crawl.completion.settle(good(desk.visit(STORY), digest))
         assert page(desk, STORY).changes == changes
     assert page(desk, STORY).checks == 4
 
 
 def test_not_modified_keeps_the_text_and_the_time_of_the_last_body(desk):
-    settle(desk.state, good(desk.visit(STORY)))
+    desk.crawl.completion.settle(good(desk.visit(STORY)))
     visit = desk.visit(STORY)
     visit.outcome.status, visit.outcome.not_modified = 304, True
     desk.clock.now += 100
-    settle(desk.state, visit)
+    desk.crawl.completion.settle(visit)
     record = page(desk, STORY)
     assert (record.last_fetched, record.last_full_fetch) == (START + 100, START)
     assert (record.content_hash, record.changes, record.etag) == ("d1", 0, '"e"')
@@ -81,18 +79,18 @@ def test_links_are_queued_before_the_lease_is_given_up(desk, monkeypatch):
         raise DataUnavailable("locked")
 
     with monkeypatch.context() as patch:
-        patch.setattr(desk.state.storage, "save_pages", locked)
+        patch.setattr(desk.context.storage, "save_pages", locked)
         with pytest.raises(DataUnavailable):
-            settle(desk.state, visit)
+            desk.crawl.completion.settle(visit)
     assert known(desk, STORY).state == "pending"
     assert known(desk, FEED).state == "leased"
-    settle(desk.state, visit)
+    desk.crawl.completion.settle(visit)
     assert known(desk, FEED).state == "done"
 
 
 @pytest.mark.parametrize("where", ["save_pages", "save_sources", "ack"])
 def test_a_fault_in_between_counts_the_visit_once(desk, monkeypatch, where):
-    settle(desk.state, good(desk.visit(FEED, Kind.FEED)))
+    desk.crawl.completion.settle(good(desk.visit(FEED, Kind.FEED)))
     visit = good(desk.visit(FEED, Kind.FEED), "d2")
     visit.found.append(links_to(STORY))
 
@@ -100,37 +98,37 @@ def test_a_fault_in_between_counts_the_visit_once(desk, monkeypatch, where):
         raise DataUnavailable("locked")
 
     with monkeypatch.context() as patch:
-        patch.setattr(desk.state.frontier if where == "ack" else desk.state.storage, where, locked)
+        patch.setattr(desk.context.frontier if where == "ack" else desk.context.storage, where, locked)
         with pytest.raises(DataUnavailable):
-            settle(desk.state, visit)
-    settle(desk.state, visit)
+            desk.crawl.completion.settle(visit)
+    desk.crawl.completion.settle(visit)
     record = page(desk, FEED)
     assert (record.checks, record.changes) == (2, 1)
-    [source] = desk.state.storage.sources("news.test")
+    [source] = desk.context.storage.sources("news.test")
     assert (source.polls, source.new_links) == (2, 1)
 
 
 def test_a_fault_that_may_pass_holds_the_url_back(desk):
     visit = desk.visit(STORY)
     visit.outcome.error = "timeout"
-    settle(desk.state, visit)
+    desk.crawl.completion.settle(visit)
     record = page(desk, STORY)
     assert (record.failures, record.last_fetched, record.state) == (1, None, "pending")
     assert known(desk, STORY).state == "pending"
-    at = desk.state.frontier.outlook(horizon=START + 3600).next_at
+    at = desk.context.frontier.outlook(horizon=START + 3600).next_at
     assert START + 5 <= at <= START + 15  # 10 s, spread by a half
     assert record.history[-1]["event"] == "retry"
     assert (desk.stat("frontier/nacked"), desk.stat("frontier/acked")) == (1, 0)
     desk.clock.now = at
-    [again] = desk.state.frontier.lease("test", 1, horizon=at, ttl=60)
+    [again] = desk.context.frontier.lease("test", 1, horizon=at, ttl=60)
     assert again.attempts == 1
 
 
 def test_retry_after_is_waited_for(desk):
     visit = desk.visit(STORY)
     visit.outcome.status, visit.outcome.error, visit.outcome.retry_after = 429, "http_429", 500.0
-    settle(desk.state, visit)
-    assert desk.state.frontier.outlook(horizon=START + 3600).next_at == START + 500
+    desk.crawl.completion.settle(visit)
+    assert desk.context.frontier.outlook(horizon=START + 3600).next_at == START + 500
     assert page(desk, STORY).last_fetched == START
 
 
@@ -138,8 +136,8 @@ def test_the_scale_of_retries_is_a_setting(make_desk):
     desk = make_desk(settings={"NEWSBOT_RETRY_SCALE": 0.01})
     visit = desk.visit(STORY)
     visit.outcome.error = "timeout"
-    settle(desk.state, visit)
-    assert desk.state.frontier.outlook(horizon=START + 3600).next_at <= START + 0.15
+    desk.crawl.completion.settle(visit)
+    assert desk.context.frontier.outlook(horizon=START + 3600).next_at <= START + 0.15
 
 
 def test_after_the_last_attempt_the_plan_decides(desk):
@@ -147,7 +145,7 @@ def test_after_the_last_attempt_the_plan_decides(desk):
         visit = desk.visit(STORY)
         assert visit.lease.attempts == attempt
         visit.outcome.error = "timeout"
-        settle(desk.state, visit)
+        desk.crawl.completion.settle(visit)
         desk.clock.now += 3600
     record = page(desk, STORY)
     assert (record.state, record.failures) == ("failed", 4)
@@ -158,7 +156,7 @@ def test_after_the_last_attempt_the_plan_decides(desk):
 def test_a_final_fault_is_not_tried_again(desk):
     visit = desk.visit(STORY)
     visit.outcome.status, visit.outcome.error = 404, "http_404"
-    settle(desk.state, visit)
+    desk.crawl.completion.settle(visit)
     record = page(desk, STORY)
     assert (record.state, record.http_status, record.failures) == ("gone", 404, 1)
     assert record.content_hash is None
@@ -167,20 +165,20 @@ def test_a_final_fault_is_not_tried_again(desk):
 
 def test_a_fault_of_ours_is_tried_again(desk):
     visit = good(desk.visit(STORY))
-    visit.failed = "KeyError: 'x'"
-    settle(desk.state, visit)
+    visit.end(Ending.FAULT)
+    desk.crawl.completion.settle(visit)
     assert known(desk, STORY).state == "pending"
     assert page(desk, STORY).history[-1]["cause"] == "ours"
 
 
 def test_what_was_too_young_stays_as_it_was(desk):
-    settle(desk.state, good(desk.visit(STORY)))
+    desk.crawl.completion.settle(good(desk.visit(STORY)))
     before = page(desk, STORY)
     desk.clock.now += 60
     visit = desk.visit(STORY)
     visit.outcome.error = "too_young"
     visit.page["next_due"] = START + 86400
-    settle(desk.state, visit)
+    desk.crawl.completion.settle(visit)
     record = page(desk, STORY)
     assert (record.checks, record.failures, record.last_fetched) == (1, 0, before.last_fetched)
     assert record.next_due == known(desk, STORY).next_due == START + 86400
@@ -189,41 +187,41 @@ def test_what_was_too_young_stays_as_it_was(desk):
 def test_a_visit_that_is_handed_back_changes_nothing(desk):
     visit = good(desk.visit(STORY))
     visit.found.append(links_to("https://news.test/other/story/2026/11/20/long-title-here-now"))
-    visit.hand_back = True
-    settle(desk.state, visit)
+    visit.end(Ending.HELD)
+    desk.crawl.completion.settle(visit)
     assert known(desk, STORY).state == "leased"
     assert page(desk, STORY).checks == 0
-    assert desk.state.frontier.counts()["pending"] == 0
+    assert desk.context.frontier.counts()["pending"] == 0
 
 
 def test_a_page_without_a_record_gets_one(desk):
     visit = good(desk.visit(STORY))
     visit.record = None
-    settle(desk.state, visit)
+    desk.crawl.completion.settle(visit)
     assert page(desk, STORY).http_status == 200
 
 
 # --- sources
 def source_of(desk):
-    [source] = desk.state.storage.sources("news.test")
+    [source] = desk.context.storage.sources("news.test")
     return source
 
 
 def test_polls_of_a_source_are_booked(desk):
     visit = good(desk.visit(FEED, Kind.FEED))
     visit.found.append(links_to(STORY))
-    settle(desk.state, visit)
+    desk.crawl.completion.settle(visit)
     source = source_of(desk)
     assert (source.url, source.kind, source.polls, source.new_links) == (FEED, Kind.FEED, 1, 1)
     assert (source.last_poll, source.last_new, source.unchanged) == (START, START, 0)
     assert START + 600 <= source.next_due <= START + 6 * 3600
     assert source.rhythm["last"] == START
-    [(url, poll)] = desk.state.storage.polls()
+    [(url, poll)] = desk.context.storage.polls()
     assert (url, poll.at, poll.new, poll.unchanged) == (FEED, START, 1, False)
     desk.clock.now += 700
     visit = desk.visit(FEED, Kind.FEED)
     visit.outcome.status, visit.outcome.not_modified = 304, True
-    settle(desk.state, visit)
+    desk.crawl.completion.settle(visit)
     source = source_of(desk)
     assert (source.polls, source.unchanged, source.new_links) == (2, 1, 1)
     assert (source.last_poll, source.last_new) == (START + 700, START)
@@ -233,23 +231,23 @@ def test_failures_of_a_source_are_booked_until_it_works_again(desk):
     for number in range(2):
         visit = desk.visit(FEED, Kind.FEED)
         visit.outcome.status, visit.outcome.error = 404, "http_404"
-        settle(desk.state, visit)
+        desk.crawl.completion.settle(visit)
         assert source_of(desk).failures == number + 1
         desk.clock.now += 100
     source = source_of(desk)
     assert (source.failing_since, source.last_error) == (START, "http_404")
     visit = desk.visit(FEED, Kind.FEED)
     visit.outcome.error = "too_young"
-    settle(desk.state, visit)
+    desk.crawl.completion.settle(visit)
     assert (source_of(desk).failures, source_of(desk).polls) == (2, 2)
-    settle(desk.state, good(desk.visit(FEED, Kind.FEED)))
+    desk.crawl.completion.settle(good(desk.visit(FEED, Kind.FEED)))
     source = source_of(desk)
     assert (source.failures, source.failing_since, source.last_error) == (0, None, None)
 
 
 def test_an_article_is_no_source(desk):
-    settle(desk.state, good(desk.visit(STORY)))
-    assert desk.state.storage.sources("news.test") == []
+    desk.crawl.completion.settle(good(desk.visit(STORY)))
+    assert desk.context.storage.sources("news.test") == []
 
 
 # --- homes whose scheme was guessed
@@ -258,10 +256,10 @@ def test_a_guessed_home_is_asked_by_plain_http_when_https_does_not_answer(make_d
     desk = make_desk({"old.test": "domain: old.test\n"})
     visit = desk.visit("https://old.test/", Kind.SECTION, where=Where.SEED)
     visit.outcome.error = cause
-    settle(desk.state, visit)
-    entry = desk.state.frontier.entry(fingerprint("https://old.test/"))
+    desk.crawl.completion.settle(visit)
+    entry = desk.context.frontier.entry(fingerprint("https://old.test/"))
     assert entry.url == ("http://old.test/" if asked else "https://old.test/")
-    state = desk.state.frontier.known([entry.fingerprint])[entry.fingerprint].state
+    state = desk.context.frontier.known([entry.fingerprint])[entry.fingerprint].state
     assert state == ("pending" if asked else "done")
 
 
@@ -270,14 +268,14 @@ def test_the_home_that_answers_is_the_one_that_is_kept(make_desk):
     desk = make_desk({"old.test": "domain: old.test\n"})
     visit = desk.visit("https://old.test/", Kind.SECTION, where=Where.SEED)
     visit.outcome.error = "refused"
-    settle(desk.state, visit)
-    assert desk.state.storage.sources("old.test") == []
-    (lease,) = desk.state.frontier.lease("other", 1, horizon=desk.clock.now + 5, ttl=60)
-    settle(desk.state, good(desk.begin(lease)))
+    desk.crawl.completion.settle(visit)
+    assert desk.context.storage.sources("old.test") == []
+    (lease,) = desk.context.frontier.lease("other", 1, horizon=desk.clock.now + 5, ttl=60)
+    desk.crawl.completion.settle(good(desk.begin(lease)))
     key = fingerprint("https://old.test/")
-    page = desk.state.storage.pages([key])[key]
+    page = desk.context.storage.pages([key])[key]
     assert (page.url, page.host, page.failures) == ("http://old.test/", "old.test", 0)
-    (source,) = desk.state.storage.sources("old.test")
+    (source,) = desk.context.storage.sources("old.test")
     assert (source.url, source.failures, source.polls) == ("http://old.test/", 0, 1)
 
 
@@ -292,14 +290,14 @@ def test_who_is_killed_before_the_next_guess_is_queued_leaves_the_home_due_at_on
     visit = desk.visit("https://old.test/", Kind.SECTION, where=Where.SEED)
     visit.outcome.error = "refused"
     with monkeypatch.context() as patch:
-        patch.setattr(settlement, "queue_found", killed)
+        patch.setattr(desk.crawl.links, "queue", killed)
         with pytest.raises(Killed):
-            settle(desk.state, visit)
-    (lease,) = desk.state.frontier.lease("other", 1, horizon=desk.clock.now + 5, ttl=60)
+            desk.crawl.completion.settle(visit)
+    (lease,) = desk.context.frontier.lease("other", 1, horizon=desk.clock.now + 5, ttl=60)
     again = desk.begin(lease)
     again.outcome.error = "refused"
-    settle(desk.state, again)
-    assert desk.state.frontier.entry(fingerprint("https://old.test/")).url == "http://old.test/"
+    desk.crawl.completion.settle(again)
+    assert desk.context.frontier.entry(fingerprint("https://old.test/")).url == "http://old.test/"
 
 
 def test_a_home_that_does_not_answer_either_way_is_left_after_its_attempts(make_desk):
@@ -308,9 +306,9 @@ def test_a_home_that_does_not_answer_either_way_is_left_after_its_attempts(make_
     tried = ["https://old.test/"]
     while len(tried) < 20:
         visit.outcome.error = "refused"
-        settle(desk.state, visit)
+        desk.crawl.completion.settle(visit)
         desk.clock.now += 3600
-        leases = desk.state.frontier.lease("test", 1, horizon=START + 9 * 60, ttl=60)
+        leases = desk.context.frontier.lease("test", 1, horizon=START + 9 * 60, ttl=60)
         if not leases:
             break
         tried.append(leases[0].entry.url)

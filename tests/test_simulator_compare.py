@@ -14,7 +14,7 @@ import pytest
 from pymongo import MongoClient
 
 from newsbot.errors import ArgumentError
-from newsbot.items import Kind, PageRecord
+from newsbot.items import Event, Kind, PageRecord
 from newsbot.simulator import requirements
 from newsbot.simulator.recorded_world import Recorded, from_pages, from_polls
 from newsbot.simulator.site_world import FEED, PAGE, SECTION, SiteSettings, read_settings
@@ -136,7 +136,7 @@ def test_a_replay_has_the_events_of_the_record() -> None:
 
 
 def page(url: str, found: list[bool | None]) -> PageRecord:
-    history = [
+    history: list[Event] = [
         {"at": BEGIN + DAY * number, "event": "planned", "changed": one} for number, one in enumerate(found)
     ]
     return PageRecord(

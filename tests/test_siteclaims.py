@@ -33,11 +33,11 @@ PAGES = count()
 def see(desk, claims, *told):
     """Let pages that were not seen before make claims."""
     for right in told:
-        claims.saw(desk.state.notes, SITE, f"https://{SITE}/{next(PAGES)}", right=right)
+        claims.saw(desk.context.notes, SITE, f"https://{SITE}/{next(PAGES)}", right=right)
 
 
 def test_what_was_seen_counts_at_once_and_is_kept(desk):
-    notes, claims = desk.state.notes, SiteClaims()
+    notes, claims = desk.context.notes, SiteClaims()
     see(desk, claims, True, True, True)
     assert claims.word(notes, SITE) is Word.GOOD
     assert SiteClaims().word(notes, SITE) is Word.UNPROVEN
@@ -56,7 +56,7 @@ def test_people_are_told_once_that_a_site_is_not_believed(desk, caplog):
 
 
 def test_workers_learn_of_each_other_what_a_word_is_worth(desk):
-    notes, one, other = desk.state.notes, SiteClaims(), SiteClaims()
+    notes, one, other = desk.context.notes, SiteClaims(), SiteClaims()
     see(desk, one, True, True)
     see(desk, other, True)
     other.write(notes)
@@ -72,12 +72,12 @@ def test_workers_learn_of_each_other_what_a_word_is_worth(desk):
 def test_old_claims_are_forgotten(desk):
     claims = SiteClaims()
     see(desk, claims, False, *[True] * WINDOW)
-    claims.write(desk.state.notes)
-    assert [right for _, right in desk.state.notes.notes(NOTE_KIND)[SITE]["claims"]] == [1] * WINDOW
+    claims.write(desk.context.notes)
+    assert [right for _, right in desk.context.notes.notes(NOTE_KIND)[SITE]["claims"]] == [1] * WINDOW
 
 
 def test_a_page_counts_once_however_often_it_is_looked_at(desk):
-    notes, claims = desk.state.notes, SiteClaims()
+    notes, claims = desk.context.notes, SiteClaims()
     for _ in range(9):
         claims.saw(notes, SITE, "https://news.test/1", right=True)
         claims.write(notes)
@@ -91,16 +91,16 @@ def test_a_page_counts_once_however_often_it_is_looked_at(desk):
 def test_a_site_that_was_taken_out_leaves_nothing(desk):
     claims = SiteClaims()
     see(desk, claims, True)
-    claims.write(desk.state.notes, lambda domain: domain == SITE)
-    assert desk.state.notes.notes(NOTE_KIND) == {}
+    claims.write(desk.context.notes, lambda domain: domain == SITE)
+    assert desk.context.notes.notes(NOTE_KIND) == {}
 
 
 @pytest.mark.parametrize("note", [{}, {"claims": None}, {"claims": "111"}, {"claims": 7}, {"claims": [[1]]}])
 def test_a_damaged_note_counts_as_nothing_seen(desk, note):
-    desk.state.notes.save_note(NOTE_KIND, SITE, note)
+    desk.context.notes.save_note(NOTE_KIND, SITE, note)
     claims = SiteClaims()
-    assert claims.word(desk.state.notes, SITE) is Word.UNPROVEN
+    assert claims.word(desk.context.notes, SITE) is Word.UNPROVEN
     see(desk, claims, True)
-    claims.write(desk.state.notes)
-    [(_page, right)] = desk.state.notes.notes(NOTE_KIND)[SITE]["claims"]
+    claims.write(desk.context.notes)
+    [(_page, right)] = desk.context.notes.notes(NOTE_KIND)[SITE]["claims"]
     assert right == 1

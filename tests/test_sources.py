@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from newsbot.crawl.sources import sources
+from newsbot.crawl.seeds import seeds
 from newsbot.items import Kind, Where
 
 FULL = """domain: a.test
@@ -19,7 +19,7 @@ BARE = "domain: b.test\n"
 
 
 def begun(desk):
-    return list(sources(desk.state))
+    return list(seeds(desk.context, desk.crawl.scope))
 
 
 def kinds(found):

@@ -26,7 +26,7 @@ def test_all_stats_are_written_when_the_crawl_ends(make_desk, tmp_path):
     path = tmp_path / "stats.json"
     desk = make_desk(settings={"NEWSBOT_STATS_FILE": str(path)})
     extension = StatsFile.from_crawler(desk.crawler)
-    desk.state.count("links/found", 3)
+    desk.context.count("links/found", 3)
     desk.crawler.stats.set_value("start_time", datetime(2026, 11, 20, tzinfo=UTC))
     close(desk)
     assert json.loads(path.read_text(encoding="utf8")) == {

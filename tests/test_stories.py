@@ -87,9 +87,9 @@ class Newsroom:
             try:
                 for minute, url in enumerate(order):
                     take(desk, article_of(url, minute))
-                kept = list(desk.state.storage.iter_articles())
+                kept = list(desk.context.storage.iter_articles())
             finally:
-                desk.state.close()
+                desk.crawl.close()
         return {one.canonical_url: one.story or "" for one in kept}, kept
 
 
@@ -177,8 +177,8 @@ def test_what_is_cut_from_a_text_says_so_in_its_own_story(newsroom: Newsroom) ->
 @pytest.fixture
 def storage(newsroom: Newsroom, tmp_path: Path) -> Iterator[Storage]:
     desk = Desk(tmp_path, None, newsroom.settings())
-    yield desk.state.storage
-    desk.state.close()
+    yield desk.context.storage
+    desk.crawl.close()
 
 
 def put(storage: Storage, url: str, minute: int = 0, story: str | None = None) -> None:

@@ -12,7 +12,7 @@ from newsbot.authoring.writing import add_key, rule_path
 from newsbot.backends import open_rules, rules_folder, stored
 from newsbot.cli.command import Call
 from newsbot.errors import ArgumentError
-from newsbot.items import Kind, PageRecord, Where
+from newsbot.items import EventKind, Kind, PageRecord, Where
 from newsbot.ranking.url_learning import kept
 from newsbot.rules.examples import MIN_EXAMPLES
 from newsbot.rules.induce import path_of
@@ -80,12 +80,12 @@ def examples_of(storage: Storage, domain: str) -> Labelled:
 
 
 def _label(page: PageRecord) -> bool | None:
-    events = {event.get("event"): event for event in page.history}
-    if "not_an_article" in events:
+    if page.last(EventKind.NOT_AN_ARTICLE) is not None:
         return False
-    if "stored" in events or "unchanged" in events:
+    if page.last(EventKind.STORED) is not None:
         return True
-    return True if events.get("discovered", {}).get("where") in _DECLARED else None
+    discovered = page.last(EventKind.DISCOVERED)
+    return True if discovered is not None and discovered.get("where") in _DECLARED else None
 
 
 def judge_learning(labelled: Labelled) -> Learned:

@@ -55,7 +55,7 @@ class Command(NewsbotCommand):
         Action(
             "test",
             "Read the saved pages of sites by their rules and compare field by field",
-            "newsbot.authoring.testing:test_rules",
+            "newsbot.authoring.cases:test_rules",
             (Argument("domains", nargs="*", metavar="DOMAIN"), _FIXTURES),
         ),
         Action(

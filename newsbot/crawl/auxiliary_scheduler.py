@@ -20,7 +20,7 @@ from scrapy.exceptions import CloseSpider
 from scrapy.spiders import Spider
 from scrapy.utils.asyncio import call_later
 
-from newsbot.crawl.context import CrawlState
+from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.scheduler import is_about_us
 from newsbot.crawl.visit import ASIDE_KEY
 from newsbot.errors import DataError
@@ -70,6 +70,9 @@ class SideScheduler(BaseScheduler):
 
     def __init__(self, crawler: Crawler) -> None:
         self.crawler = crawler
+        self._crawl = crawl = Crawl.of(crawler)
+        self._context, self._scope = crawl.context, crawl.scope
+        self._politeness, self._removals = crawl.politeness, crawl.removals
         self.patience = crawler.settings.getfloat("NEWSBOT_PATIENCE")
         self._hosts: dict[str, _Host] = {}
         self._seen: set[bytes] = set()
@@ -91,24 +94,23 @@ class SideScheduler(BaseScheduler):
         self._spider = spider
         if isinstance(spider, SideSpider):
             spider.side = self
-        self.state = CrawlState.of(self.crawler)
         try:
-            self.state.open()
+            self._crawl.open()
         except DataError as error:
             logger.error("data unavailable fault=%s", error)
             logging.getLogger("scrapy.core.engine").addFilter(is_about_us)
             raise CloseSpider("data_unavailable") from error
-        self.state.outage.ending = lambda: slot.closing is not None
+        self._context.outage.ending = lambda: slot.closing is not None
 
     def close(self, reason: str) -> None:
         """Close the data."""
         if self._wake is not None:
             self._wake.cancel()
-        if hasattr(self.state, "index"):
+        if self._context.is_open:
             if isinstance(self._spider, SideSpider):
                 self._spider.finish(reason)
-            self.state.outage.close()
-            self.state.close()
+            self._context.outage.close()
+            self._crawl.close()
 
     def has_pending_requests(self) -> bool:
         """Return True while something waits for its turn."""
@@ -124,19 +126,19 @@ class SideScheduler(BaseScheduler):
     def enqueue_request(self, request: Request) -> bool:
         """Let a request wait for its host's turn; False if it is known, or not of this crawl."""
         url = request.url
-        rule = self.state.rule_for(url)
+        rule = self._context.rule_for(url)
         key = fingerprint(canonicalize(url, rule.drop_query))
         hops = request.meta.get("redirect_urls") or ()
         again = request.meta.get(ASIDE_KEY, 0) > 0 or key in {
             fingerprint(canonicalize(hop, rule.drop_query)) for hop in hops[-1:]
         }
-        if not self.state.in_scope(rule.domain) or (key in self._seen and not again):
+        if not self._scope.in_scope(rule.domain) or (key in self._seen and not again):
             return False
-        if self.state.is_removed(key, host_key(url)):
+        if self._removals.covers(key, host_key(url)):
             return False
         full = self._max_pages is not None and len(self._seen) >= self._max_pages
         if not again and (full or self._waiting >= MAX_WAITING):
-            self.state.count("beside/left_out")
+            self._context.count("beside/left_out")
             return False
         self._seen.add(key)
         name = host_key(url)
@@ -144,7 +146,7 @@ class SideScheduler(BaseScheduler):
         if host is None:
             host = self._hosts[name] = _Host(rule.domain)
             with suppress(DataError):  # robots.txt will tell it again
-                self.state.frontier.set_politeness(
+                self._context.frontier.set_politeness(
                     name, delay=rule.delay, concurrency=rule.concurrency, at_least=True
                 )
         request.meta.setdefault(ASIDE_KEY, 0)
@@ -154,7 +156,7 @@ class SideScheduler(BaseScheduler):
 
     def next_request(self) -> Request | None:
         """Return the next request whose host's turn has come, or None: Scrapy is woken when there is one."""
-        now = self.state.clock()
+        now = self._context.clock()
         busy = {host_key(request.url) for request in self._slot.inprogress}
         wait = LOOK_AGAIN
         for name in list(self._hosts):
@@ -164,7 +166,7 @@ class SideScheduler(BaseScheduler):
             at = self._turn(name, host, now)
             if at <= now and host.waiting:
                 host.turn = None
-                host.not_before = now + 2 * self.state.delay_of(name)
+                host.not_before = now + 2 * self._politeness.delay_of(name)
                 self._hosts[name] = self._hosts.pop(name)  # the others go first next time
                 self._waiting -= 1
                 request = host.waiting.popleft()
@@ -180,12 +182,12 @@ class SideScheduler(BaseScheduler):
         if host.not_before > now:
             return host.not_before
         try:
-            rest = self.state.frontier.take_turn(name)
+            rest = self._context.frontier.take_turn(name)
         except DataError:  # the outage has told it
-            return now + max(self.state.outage.wait, 0.1)
+            return now + max(self._context.outage.wait, 0.1)
         if rest > self.patience:
             logger.warning("left out pages=%d host=%s rests_seconds=%.0f", len(host.waiting), name, rest)
-            self.state.count("beside/left_out", len(host.waiting))
+            self._context.count("beside/left_out", len(host.waiting))
             self._waiting -= len(host.waiting)
             host.waiting.clear()
             return now + LOOK_AGAIN

@@ -1,7 +1,7 @@
-"""Said when a crawl begins: backends that do not fit together.
+"""Warnings at the beginning of a crawl about backends that do not fit together.
 
-Queue, storage and near-duplicate index may be three servers; one that was emptied or replaced would
-otherwise be noticed by what is missing, weeks later.
+Queue, storage and near-duplicate index may be three servers. If one was emptied or replaced, people would
+otherwise notice weeks later by what is missing.
 """
 
 from __future__ import annotations

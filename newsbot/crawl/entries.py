@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any
 
 from newsbot.clock import iso
-from newsbot.frontier.base import Entry
-from newsbot.items import Kind, Link, PageRecord, Where
+from newsbot.frontier.base import Entry, EntryData
+from newsbot.items import Details, Event, EventKind, Kind, Link, PageRecord, Reason, Where
 from newsbot.ranking.judging import PATIENT_PRIORITY, SOURCE_PRIORITY, Judgement
 from newsbot.rules.schema import Rule
 from newsbot.urls import canonicalize, fingerprint, host_key
@@ -17,9 +16,6 @@ from newsbot.urls import canonicalize, fingerprint, host_key
 MAX_TITLE = 300
 AGAIN_PRIORITY = 30.0
 """Of pages that were fetched before: behind articles that nobody has read yet."""
-
-_TOLD = ("published_at", "ruled")
-"""What the page's history keeps of its entry's data, for when the entry is made anew."""
 
 _USER = re.compile(r"\s*([a-z]+:[/\\]*)[^/\\?#]*@(.*)", re.IGNORECASE | re.DOTALL)
 """WHATWG: the host begins after the last ``@`` before the path; a backslash is a slash."""
@@ -39,7 +35,7 @@ def entry_for(
 
     Raises ``ValueError`` if the URL cannot be fetched.
     """
-    data: dict[str, Any] = {
+    data: EntryData = {
         "source": rule.domain,
         "referrer": referrer,
         "where": link.where.value,
@@ -48,8 +44,8 @@ def entry_for(
     }
     if link.text:
         data["title"] = link.text[:MAX_TITLE]
-    if link.published_at:
-        data["published_at"] = iso(link.published_at)
+    if published_at := iso(link.published_at):
+        data["published_at"] = published_at
     if force:
         data["force"] = True
     return Entry(
@@ -76,16 +72,20 @@ def without_user(url: str) -> str:
 
 def entry_again(page: PageRecord) -> Entry:
     """Return the entry that queues a page as the storage knows it, at its due time."""
-    found = next((event for event in page.history if event.get("event") == "discovered"), {})
-    data: dict[str, Any] = {
+    events = (event for event in page.history if event.get("event") == EventKind.DISCOVERED)
+    found: Details = next(events, Details())
+    data: EntryData = {
         "source": page.source,
         "referrer": page.referrers[0] if page.referrers else None,
         "where": found.get("where", Where.BODY.value),
         "discovered_at": round(page.first_seen, 3),
-        "why": found.get("why", "due again"),
+        "why": found.get("why", Reason.DUE_AGAIN.value),
         "again": True,
     }
-    data |= {name: found[name] for name in _TOLD if found.get(name)}
+    if found.get("published_at"):
+        data["published_at"] = found["published_at"]
+    if found.get("ruled"):
+        data["ruled"] = found["ruled"]
     return Entry(
         url=page.url,
         fingerprint=page.fingerprint,
@@ -107,7 +107,17 @@ def _priority_again(page: PageRecord, where: str) -> float:
 def page_for(entry: Entry, now: float) -> PageRecord:
     """Return the pending page record that goes with ``entry``."""
     referrer = entry.data.get("referrer")
-    told: dict[str, Any] = {name: entry.data[name] for name in _TOLD if name in entry.data}
+    discovered: Event = {
+        "at": round(now, 3),
+        "event": EventKind.DISCOVERED.value,
+        "where": entry.data["where"],
+        "referrer": referrer,
+        "why": entry.data["why"],
+    }
+    if "published_at" in entry.data:
+        discovered["published_at"] = entry.data["published_at"]
+    if "ruled" in entry.data:
+        discovered["ruled"] = entry.data["ruled"]
     return PageRecord(
         url=entry.url,
         fingerprint=entry.fingerprint,
@@ -118,16 +128,7 @@ def page_for(entry: Entry, now: float) -> PageRecord:
         referrer_count=1 if referrer else 0,
         depth=entry.depth,
         first_seen=now,
-        history=[
-            {
-                "at": round(now, 3),
-                "event": "discovered",
-                "where": entry.data["where"],
-                "referrer": referrer,
-                "why": entry.data["why"],
-                **told,
-            }
-        ],
+        history=[discovered],
     )
 
 

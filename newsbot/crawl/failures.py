@@ -1,4 +1,4 @@
-"""Why a download failed, as short stable tokens: stats, page records and ``scrapy why`` speak of these."""
+"""Why a page was not read or an article not stored, as short stable tokens for stats, records and people."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from scrapy.exceptions import (
     DownloadConnectionRefusedError,
     DownloadFailedError,
     DownloadTimeoutError,
+    DropItem,
     IgnoreRequest,
     ResponseDataLossError,
     UnsupportedURLSchemeError,
 )
 
 from newsbot.errors import DataError
+from newsbot.items import Reason
 
 
 class Ignored(IgnoreRequest):
@@ -21,25 +23,33 @@ class Ignored(IgnoreRequest):
 
     def __init__(self, cause: str, text: str = "") -> None:
         super().__init__(text or cause)
-        self.cause = cause
+        self.cause = str(cause)
+
+
+class Dropped(DropItem):
+    """An article that is not stored. ``reason``: a token, mostly a :class:`newsbot.items.Reason`."""
+
+    def __init__(self, reason: str, detail: str = "") -> None:
+        super().__init__(f"{reason} {detail}" if detail else str(reason))
+        self.reason = str(reason)
 
 
 _BY_TYPE: tuple[tuple[type[BaseException], str], ...] = (
-    (CannotResolveHostError, "dns"),
-    (DownloadTimeoutError, "timeout"),
-    (DownloadConnectionRefusedError, "refused"),
+    (CannotResolveHostError, Reason.DNS),
+    (DownloadTimeoutError, Reason.TIMEOUT),
+    (DownloadConnectionRefusedError, Reason.REFUSED),
     (ResponseDataLossError, "truncated"),
-    (UnsupportedURLSchemeError, "scheme"),
-    (DownloadCancelledError, "too_large"),  # Scrapy cancels for DOWNLOAD_MAXSIZE only, without saying so
+    (UnsupportedURLSchemeError, Reason.SCHEME),
+    (DownloadCancelledError, Reason.TOO_LARGE),  # Scrapy cancels for DOWNLOAD_MAXSIZE only, without saying so
 )
 
 _BY_NAME = (
-    ("TunnelError", "proxy"),
-    ("SSL", "tls"),
-    ("Certificate", "tls"),
-    ("DNS", "dns"),
-    ("Timeout", "timeout"),
-    ("Connect", "connection"),
+    ("TunnelError", Reason.PROXY),
+    ("SSL", Reason.TLS),
+    ("Certificate", Reason.TLS),
+    ("DNS", Reason.DNS),
+    ("Timeout", Reason.TIMEOUT),
+    ("Connect", Reason.CONNECTION),
 )
 
 
@@ -48,17 +58,17 @@ def cause_of(error: BaseException) -> str:
     if isinstance(error, Ignored):
         return error.cause
     if isinstance(error, DataError):
-        return "ours"  # whatever its words: no fault of the host
+        return Reason.OURS.value  # whatever it says: it is not a fault of the host
     for kind, cause in _BY_TYPE:
         if isinstance(error, kind):
-            return cause
+            return str(cause)
     text = f"{type(error).__name__} {error}"
     if isinstance(error, IgnoreRequest):
-        return "redirects" if "redirection" in text else "ignored"
+        return (Reason.REDIRECTS if "redirection" in text else Reason.IGNORED).value
     for part, cause in _BY_NAME:
         if part in text:
-            return cause
-    return "connection" if isinstance(error, DownloadFailedError | OSError) else "unknown"
+            return str(cause)
+    return Reason.CONNECTION.value if isinstance(error, DownloadFailedError | OSError) else "unknown"
 
 
 def cause_of_status(status: int) -> str:
@@ -67,5 +77,5 @@ def cause_of_status(status: int) -> str:
 
 
 def is_no_source(cause: str) -> bool:
-    """Return True if a feed or sitemap failed because there is none: gone, or something else is there."""
-    return cause in ("http_404", "http_410") or cause.startswith(("feed_", "sitemap_"))
+    """Return True if a feed or sitemap failed because it is gone or something else is there."""
+    return cause in (Reason.HTTP_404, Reason.HTTP_410) or cause.startswith(("feed_", "sitemap_"))

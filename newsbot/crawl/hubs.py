@@ -6,38 +6,46 @@ One note a page, of kind ``hub``: ``{"topic": …, "hubs": […]}``; what a page
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 from scrapy.http import Response
 
-from newsbot.crawl.context import CrawlState
+from newsbot.crawl.context import Context
 from newsbot.crawl.visit import Visit
 from newsbot.push.discovery import topic_and_hubs
-from newsbot.storage.notes import Notes
 
 HUB = "hub"
 MAX_HUBS = 10
 _MAX_OFFERS = 100_000
 
 
-def offer_hubs(
-    state: CrawlState, response: Response, visit: Visit, hubs: Sequence[str], self_url: str | None
-) -> None:
-    """Note the hubs of a page: of its Link headers and then ``hubs``, those of the document.
+class Hubs:
+    """The notes of one crawl."""
 
-    Raises :class:`newsbot.errors.DataError`.
-    """
-    headers = [value.decode("latin-1") for value in response.headers.getlist("Link")]
-    found = topic_and_hubs(headers, response.url, hubs, self_url)
-    notes = cast("Notes", state.storage)
-    if state.hub_offers is None:
-        state.hub_offers = notes.notes(HUB)
-    page, known = visit.lease.entry.url, state.hub_offers
-    if found is None:
-        if known.pop(page, None) is not None:
-            notes.forget_note(HUB, page)
-        return
-    offer: dict[str, Any] = {"topic": found[0][:2000], "hubs": [hub[:2000] for hub in found[1][:MAX_HUBS]]}
-    if known.get(page) != offer and len(known) < _MAX_OFFERS:
-        notes.save_note(HUB, page, offer)
-        known[page] = offer
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._offers: dict[str, dict[str, Any]] | None = None
+        """What is noted, by page; None: not read yet."""
+
+    def offer(self, response: Response, visit: Visit, hubs: Sequence[str], self_url: str | None) -> None:
+        """Note the hubs of a page: those of its Link headers and then ``hubs``, those of the document.
+
+        Raises :class:`newsbot.errors.DataError`.
+        """
+        headers = [value.decode("latin-1") for value in response.headers.getlist("Link")]
+        found = topic_and_hubs(headers, response.url, hubs, self_url)
+        notes = self._context.notes
+        if self._offers is None:
+            self._offers = notes.notes(HUB)
+        page, known = visit.lease.entry.url, self._offers
+        if found is None:
+            if known.pop(page, None) is not None:
+                notes.forget_note(HUB, page)
+            return
+        offer: dict[str, Any] = {
+            "topic": found[0][:2000],
+            "hubs": [hub[:2000] for hub in found[1][:MAX_HUBS]],
+        }
+        if known.get(page) != offer and len(known) < _MAX_OFFERS:
+            notes.save_note(HUB, page, offer)
+            known[page] = offer

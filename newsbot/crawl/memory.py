@@ -1,8 +1,8 @@
-"""Memory that is kept though nobody uses it: given back to the system now and then.
+"""Gives memory that is free but not used back to the system.
 
-Parsers, compressors and sockets take and free buffers of all sizes, in threads of their own; glibc keeps the
-free pieces between those that stay, and a process that runs for weeks has tens of megabytes of them. And
-pymongo notes where a client was made: for this Python keeps the source of each module on the way, 1.5 MB.
+Parsers, compressors and sockets allocate buffers of all sizes, in threads of their own. glibc keeps the free
+pieces between those in use, and a process that runs for weeks has tens of megabytes of them. pymongo records
+where a client was made, for which Python keeps the source of each module on the way, 1.5 MB.
 """
 
 from __future__ import annotations

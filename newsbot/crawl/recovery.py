@@ -1,7 +1,7 @@
 """What a worker does first when its data are back after an outage.
 
-Its leases may have ended meanwhile, although it lives: it takes them up again before anything else of it is
-carried out (:meth:`newsbot.frontier.base.Frontier.resume`), then tells what it could not tell.
+Its leases may have ended meanwhile although it lives: it resumes them before it does anything else
+(:meth:`newsbot.frontier.base.Frontier.resume`), then tells the frontier what it could not tell it.
 """
 
 from __future__ import annotations
@@ -13,9 +13,12 @@ from dataclasses import replace
 from scrapy import Request
 
 from newsbot.backends import place_of
-from newsbot.crawl.context import CrawlState
-from newsbot.crawl.links.judge import queue_found
-from newsbot.crawl.sources import sources
+from newsbot.crawl.context import Context
+from newsbot.crawl.links.queue import Links
+from newsbot.crawl.politeness import Politeness
+from newsbot.crawl.refill import Refill
+from newsbot.crawl.scope import Scope
+from newsbot.crawl.seeds import seeds
 from newsbot.crawl.visit import Found
 from newsbot.errors import RecordRefused
 from newsbot.frontier.base import Lease
@@ -24,17 +27,27 @@ from newsbot.items import Kind, Link, Where
 logger = logging.getLogger(__name__)
 
 
-class Resumption:
+class Recovery:
     """``leases`` gives what this worker works on; ``ttl`` how long a lease lasts, in seconds."""
 
-    def __init__(self, state: CrawlState, leases: Callable[[], Iterable[Lease]], ttl: float) -> None:
-        self._state = state
-        self._leases = leases
-        self._ttl = ttl
+    def __init__(
+        self,
+        *,
+        context: Context,
+        scope: Scope,
+        politeness: Politeness,
+        links: Links,
+        refill: Refill | None,
+        owner: str,
+        leases: Callable[[], Iterable[Lease]],
+        ttl: float,
+    ) -> None:
+        self._context, self._scope, self._politeness, self._links = context, scope, politeness, links
+        self._refill, self._owner, self._leases, self._ttl = refill, owner, leases, ttl
         self._emptied = False
         self._unqueued: list[Request] = []
         self._unusable: list[Lease] = []
-        state.outage.on_return[place_of(state.bare_frontier)] = self._resume
+        context.outage.on_return[place_of(context.bare_frontier)] = self._resume
 
     def __bool__(self) -> bool:
         """True while something is still to be told."""
@@ -51,7 +64,7 @@ class Resumption:
     def _resume(self) -> None:
         """Take up the leases again; called by the outage before any other call to the frontier."""
         held = list(self._leases())
-        resumed = self._state.bare_frontier.resume(self._state.owner, held, self._ttl)
+        resumed = self._context.bare_frontier.resume(self._owner, held, self._ttl)
         if resumed.emptied:
             self._emptied = True
             logger.error(
@@ -62,33 +75,27 @@ class Resumption:
 
     def catch_up(self) -> None:
         """Tell the frontier what it missed. Raises :class:`newsbot.errors.DataError`; may be called again."""
-        state = self._state
         if self._emptied:
             self._begin_again()
             self._emptied = False
-        state.tell_rests()
+        self._politeness.tell_rests()
         while self._unqueued:
-            queue_request(state, self._unqueued[0])
+            queue_request(self._links, self._unqueued[0])
             del self._unqueued[0]
         while self._unusable:
-            state.frontier.nack(self._unusable[0], delay=0.0, aside=True)
+            self._context.frontier.nack(self._unusable[0], delay=0.0, aside=True)
             del self._unusable[0]
 
     def _begin_again(self) -> None:
         """Fill an empty frontier: how to treat the hosts, then the sources; the storage has the rest."""
-        state = self._state
-        state.refill_anew()
-        for host in state.known_hosts:
-            delay = state.delay_of(host)
-            rule = state.rule_for(f"http://{host}/")
-            concurrency = 1 if delay > rule.delay else rule.concurrency
-            state.frontier.set_politeness(host, delay=delay, concurrency=concurrency, at_least=True)
-            state.frontier.back_off(host, delay)
-        for found in sources(state):
-            queue_found(state, replace(found, force=False))  # what was fetched already is not asked for again
+        if self._refill is not None:
+            self._refill.restart()
+        self._politeness.introduce_again()
+        for found in seeds(self._context, self._scope):
+            self._links.queue(replace(found, force=False))  # what was fetched already is not asked for again
 
 
-def queue_request(state: CrawlState, request: Request) -> bool:
+def queue_request(links: Links, request: Request) -> bool:
     """Queue a request that somebody's spider made; True if it was not known.
 
     Raises :class:`newsbot.errors.DataError`.
@@ -96,7 +103,7 @@ def queue_request(state: CrawlState, request: Request) -> bool:
     link = Link(url=request.url, where=Where.ARGUMENT, kind=request.meta.get("kind", Kind.ARTICLE))
     found = Found(links=(link,), referrer=None, depth=0, force=request.dont_filter)
     try:
-        new = queue_found(state, found)
+        new = links.queue(found)
     except RecordRefused as error:
         logger.warning("not queued url=%s fault=%s", request.url, error)
         return False

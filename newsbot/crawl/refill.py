@@ -41,6 +41,11 @@ class Refill:
         self._storage = storage
         self._owner = owner
         self._clock = clock
+        self._clock_told = False
+        self.restart()
+
+    def restart(self) -> None:
+        """Begin as for a frontier that nobody has filled: its server has lost its data."""
         self._pages: Iterator[PageRecord] | None = None
         """What is left of the pages asked for; None: nothing has been asked for."""
         self._anew = False
@@ -49,7 +54,6 @@ class Refill:
         self._done_until: float | None = None
         self._next = 0.0
         self._queued = 0
-        self._clock_told = False
 
     def covers(self, moment: float) -> bool:
         """Return True if all that is due until ``moment`` has been queued."""

@@ -29,10 +29,10 @@ from scrapy.utils.asyncio import call_later, create_looping_call
 
 from newsbot.backends import ignored_settings
 from newsbot.config.contact import ASK_FOR_CONTACT
-from newsbot.crawl.completion_queue import Endings
-from newsbot.crawl.context import CrawlState
+from newsbot.crawl.assembly import Crawl
+from newsbot.crawl.completion import CompletionQueue
 from newsbot.crawl.memory import trim
-from newsbot.crawl.recovery import Resumption, queue_request
+from newsbot.crawl.recovery import Recovery, queue_request
 from newsbot.crawl.visit import META_KEY, Visit
 from newsbot.errors import DataError
 from newsbot.frontier.base import Lease, Outlook
@@ -61,6 +61,9 @@ class FrontierScheduler(BaseScheduler):
 
     def __init__(self, crawler: Crawler) -> None:
         self.crawler = crawler
+        self._crawl = crawl = Crawl.of(crawler)
+        self._context, self._scope = crawl.context, crawl.scope
+        self._politeness, self._links, self._removals = crawl.politeness, crawl.links, crawl.removals
         settings = crawler.settings
         self.lease_seconds = settings.getfloat("NEWSBOT_LEASE_SECONDS")
         self.patience = settings.getfloat("NEWSBOT_PATIENCE")
@@ -86,15 +89,14 @@ class FrontierScheduler(BaseScheduler):
     def open(self, spider: Spider) -> None:
         """Open the backends and hook into the engine. Raises ``CloseSpider`` when data cannot be opened."""
         self.spider = spider
-        self.state = CrawlState.of(self.crawler)
         if not self.crawler.settings.get("NEWSBOT_CONTACT"):
             logger.info("%s", ASK_FOR_CONTACT)
         for name in ignored_settings(self.crawler.settings):
             logger.warning("setting not used name=%s; see docs/settings.md, REDIS_URL", name)
         try:
-            self.state.open()
-            for owner in dead_owners(self.state.frontier.owners()):
-                handed_back = self.state.frontier.release(owner, lost=True)
+            self._crawl.open()
+            for owner in dead_owners(self._context.frontier.owners()):
+                handed_back = self._context.frontier.release(owner, lost=True)
                 logger.info("took back from a dead worker leases=%d owner=%s", handed_back, owner)
         except DataError as error:
             logger.error("data unavailable fault=%s", error)
@@ -103,15 +105,29 @@ class FrontierScheduler(BaseScheduler):
             raise CloseSpider("data_unavailable") from error
         self._hook()
         atexit.register(self._hand_back)  # a second Ctrl-C ends the process without close()
-        self.endings = Endings(self.crawler, self.state)
-        self.resumption = Resumption(self.state, self._leases, self.lease_seconds)
-        self.state.outage.ending = lambda: self.slot.closing is not None
-        self.state.outage.give_up = self._end_of_disk
+        self._begin()
+        self._context.outage.ending = lambda: self.slot.closing is not None
+        self._context.outage.give_up = self._end_of_disk
         self._heartbeat = create_looping_call(self._beat)
         self._heartbeat.start(self.lease_seconds / 4, now=False)
-        if self.state.refill is not None:
+        if self._crawl.refill is not None:
             self._refilling = create_looping_call(self._refill)
             self._refilling.start(REFILL_EVERY, now=True)
+
+    def _begin(self) -> None:
+        """Make the queue of completed visits and the recovery; the backends are open."""
+        crawl = self._crawl
+        self.completed = CompletionQueue(self.crawler, self._context, self._scope, crawl.completion)
+        self.recovery = Recovery(
+            context=self._context,
+            scope=self._scope,
+            politeness=self._politeness,
+            links=self._links,
+            refill=crawl.refill,
+            owner=crawl.owner,
+            leases=self._leases,
+            ttl=self.lease_seconds,
+        )
 
     def _hook(self) -> None:
         engine = self.crawler.engine
@@ -139,23 +155,22 @@ class FrontierScheduler(BaseScheduler):
                 call.stop()
         if self._wake is not None:
             self._wake.cancel()
-        if not hasattr(self.state, "index"):
+        if not self._context.is_open:
             return
-        state = self.state
-        state.outage.try_now()
+        self._context.outage.try_now()
         with suppress(DataError):  # what stays unsettled is handed back: it is fetched again
-            self.endings.settle()
+            self.completed.settle()
         atexit.unregister(self._hand_back)
         self._hand_back()
         with suppress(DataError):
-            state.write_books()
-        state.outage.close()
-        state.close()
+            self._crawl.write_sites()
+        self._context.outage.close()
+        self._crawl.close()
 
     def _hand_back(self) -> None:
         """Let others have the leases of a crawl that is ended by force; what they were for is done again."""
         try:
-            self.state.frontier.release(self.state.owner)
+            self._context.frontier.release(self._crawl.owner)
         except DataError:  # the outage has told what is wrong
             held = len({lease.entry.fingerprint for lease in self._leases()})
             again = self.lease_seconds
@@ -164,21 +179,21 @@ class FrontierScheduler(BaseScheduler):
     # --- Scrapy's questions
     def has_pending_requests(self) -> bool:
         """Return True while something is to be done in this crawl, by this worker or by another."""
-        if self._ready or self._hops or self.endings or self.resumption:
+        if self._ready or self._hops or self.completed or self.recovery:
             return True
-        if self.state.arguments.mode == "continuous":
+        if self._scope.arguments.mode == "continuous":
             return True
-        refill = self.state.refill
-        filling = refill is not None and not refill.covers(self.state.started)
-        if filling or self.state.outage.wait > 0:
+        refill = self._crawl.refill
+        filling = refill is not None and not refill.covers(self._crawl.started)
+        if filling or self._context.outage.wait > 0:
             return True
         try:
             outlook = self._outlook()
         except DataError:
             return True
-        if outlook.leased > self.endings.held:
+        if outlook.leased > self.completed.held:
             return True
-        return outlook.next_at is not None and outlook.next_at - self.state.clock() <= self.patience
+        return outlook.next_at is not None and outlook.next_at - self._context.clock() <= self.patience
 
     def enqueue_request(self, request: Request) -> bool:
         """Take the next hop of a visit, or queue a request that somebody's spider made."""
@@ -188,18 +203,18 @@ class FrontierScheduler(BaseScheduler):
             self._hand_on(request, visit)
             return True
         try:
-            return queue_request(self.state, request)
+            return queue_request(self._links, request)
         except DataError:
-            self.resumption.queue_later(request)
+            self.recovery.queue_later(request)
             return True
 
     def next_request(self) -> Request | None:
         """Return the next request with its lease, or None: Scrapy is woken when there is one."""
         self._take_hops()
-        if not self._ready and not self.state.outage.wait:
+        if not self._ready and not self._context.outage.wait:
             with suppress(DataError):  # the outage has told it
-                self.resumption.catch_up()
-                self.endings.settle()
+                self.recovery.catch_up()
+                self.completed.settle()
                 self._lease()
         if self._ready:
             return self._ready.popleft()
@@ -209,13 +224,13 @@ class FrontierScheduler(BaseScheduler):
     def _hand_on(self, request: Request, visit: Visit) -> None:
         """Let a redirect's next hop take a turn of its host's clock, as every other request does."""
         host = host_key(request.url)
-        delay = self.state.delay_of(host)
+        delay = self._politeness.delay_of(host)
         if delay > 0:
-            self.state.rest(host, 2 * delay)
-        self._hops.append((self.state.clock() + delay, request))
+            self._politeness.rest(host, 2 * delay)
+        self._hops.append((self._context.clock() + delay, request))
 
     def _take_hops(self) -> None:
-        now = self.state.clock()
+        now = self._context.clock()
         for _ in range(len(self._hops)):
             at, request = self._hops.popleft()
             if at <= now:
@@ -227,24 +242,24 @@ class FrontierScheduler(BaseScheduler):
     @property
     def _horizon(self) -> float:
         """A crawl that runs once does what was due at its start, and what it finds; else what is due now."""
-        return self.state.started if self.state.arguments.mode == "once" else self.state.clock()
+        return self._crawl.started if self._scope.arguments.mode == "once" else self._context.clock()
 
     def _outlook(self) -> Outlook:
-        return self.state.frontier.outlook(horizon=self._horizon, accept=self.state.accepting)
+        return self._context.frontier.outlook(horizon=self._horizon, accept=self._scope.accepting)
 
     def _lease(self) -> None:
         free = self.concurrency - len(self.slot.inprogress)
         if free <= 0:
             return
-        with self.state.timed("lease"):
-            leases = self.state.frontier.lease(
-                self.state.owner,
+        with self._context.timed("lease"):
+            leases = self._context.frontier.lease(
+                self._crawl.owner,
                 free,
                 horizon=self._horizon,
                 ttl=self.lease_seconds,
-                accept=self.state.accepting,
+                accept=self._scope.accepting,
             )
-        self.state.count("frontier/leased", len(leases))
+        self._context.count("frontier/leased", len(leases))
         if leases:
             self._in_vain = 0
         for lease in leases:
@@ -252,15 +267,15 @@ class FrontierScheduler(BaseScheduler):
                 self._ready.append(self._request(lease))
             except ValueError as error:  # no address for Scrapy, or for the rules as they are now
                 logger.warning("set aside url=%s fault=%s", lease.entry.url, error)
-                self.state.count("errors/bad_url")
-                self.resumption.set_aside(lease)
-        if self.resumption:
-            self.resumption.catch_up()
+                self._context.count("errors/bad_url")
+                self.recovery.set_aside(lease)
+        if self.recovery:
+            self.recovery.catch_up()
 
     def _request(self, lease: Lease) -> Request:
         entry = lease.entry
-        rule = self.state.rules.get(entry.data.get("source", "")) or self.state.rule_for(entry.url)
-        visit = Visit(lease=lease, rule=rule, started=self.state.clock(), outcome=Outcome(kind=entry.kind))
+        rule = self._context.rules.get(entry.data.get("source", "")) or self._context.rule_for(entry.url)
+        visit = Visit(lease=lease, rule=rule, started=self._context.clock(), outcome=Outcome(kind=entry.kind))
         visit.url = entry.url
         request = Request(
             entry.url,
@@ -276,12 +291,12 @@ class FrontierScheduler(BaseScheduler):
 
     def _beat(self) -> None:
         with suppress(DataError):
-            self.state.frontier.extend(self.state.owner, self.lease_seconds)
+            self._context.frontier.extend(self._crawl.owner, self.lease_seconds)
         trim()
         with suppress(DataError):
-            self.state.take_out_latecomers()
+            self._removals.take_out()
         with suppress(DataError):
-            self.state.write_books()
+            self._crawl.write_sites()
 
     def _leases(self) -> Iterator[Lease]:
         """Yield what this worker works on."""
@@ -290,29 +305,29 @@ class FrontierScheduler(BaseScheduler):
             visit: Visit | None = request.meta.get(META_KEY)
             if visit is not None:
                 yield visit.lease
-        yield from self.endings.leases()
+        yield from self.completed.leases()
 
     def _refill(self) -> None:
-        if self.state.refill is not None and not self.state.outage.wait:
+        if self._crawl.refill is not None and not self._context.outage.wait:
             with suppress(DataError):
-                self.state.refill.step()
+                self._crawl.refill.step()
 
     # --- the end of a visit
     def _finished(self, request: Request) -> None:
         visit: Visit | None = request.meta.get(META_KEY)
         if visit is None or visit.carrier is not request:
             return  # robots.txt, or a hop that handed its visit on
-        self.endings.add(visit)
-        if not self.state.outage.wait:
+        self.completed.add(visit)
+        if not self._context.outage.wait:
             with suppress(DataError):
-                self.endings.settle()
+                self.completed.settle()
 
     # --- waiting
     def _wake_later(self) -> None:
         if self._wake is not None:
             return
-        now = self.state.clock()
-        wait = self.state.outage.wait
+        now = self._context.clock()
+        wait = self._context.outage.wait
         if not wait:
             next_at = None
             with suppress(DataError):

@@ -1,16 +1,80 @@
-"""Which sites a crawl works on, as it was asked."""
+"""What a crawl was asked to do: which sites and hosts it works on, and which dates it wants."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from datetime import datetime, timedelta
 from difflib import get_close_matches
+from functools import lru_cache
 
 from scrapy.settings import BaseSettings
 
 from newsbot import backends
 from newsbot.crawl.arguments import Arguments
+from newsbot.crawl.context import MAX_HOSTS, Context
 from newsbot.errors import ArgumentError
 from newsbot.rules import RuleSet
+from newsbot.rules.schema import Rule
+
+
+class Scope:
+    """The arguments of a crawl, and what follows from them and from pauses and limits."""
+
+    def __init__(self, context: Context, settings: BaseSettings, arguments: Arguments) -> None:
+        """Raises :class:`newsbot.errors.ArgumentError` if there is no rule for a site of the arguments."""
+        self._context, self._settings = context, settings
+        self.arguments = arguments
+        self.limited_to = check_scope(settings, context.rules, arguments)
+        """Domains that this crawl works on; None: all."""
+        self.limited: set[str] = set()
+        """Domains that have all the articles this crawl may take of them."""
+        self.paused: frozenset[str] = frozenset()
+        """Domains that people have paused, see :mod:`newsbot.sites.pauses`."""
+        self.named_hosts: set[str] = set()
+        """Hosts that this crawl itself queued, whatever its arguments say."""
+        self._domain = lru_cache(MAX_HOSTS)(self._domain_of)
+
+    def take_rules(self, rules: RuleSet) -> None:
+        """Continue with other rules.
+
+        Raises :class:`newsbot.errors.ArgumentError` if there is none for a site of the arguments.
+        """
+        self.limited_to = check_scope(self._settings, rules, self.arguments)
+        self._domain.cache_clear()
+
+    def selected_rules(self) -> list[Rule]:
+        """Return the rules whose sources this crawl reads."""
+        rules = self._context.rules
+        if self.arguments.sites:
+            asked = domains_of(rules, self.arguments.sites)
+            return [rule for rule in rules if rule.domain in asked]
+        return [] if self.arguments.named else list(rules)
+
+    def in_scope(self, domain: str) -> bool:
+        """Return True if the crawl was asked for this site, or for all."""
+        return self.limited_to is None or domain in self.limited_to
+
+    def accepts(self, host: str) -> bool:
+        """Return True if this crawl may work on URLs of ``host`` now."""
+        domain = self._domain(host)
+        if domain in self.limited or domain in self.paused:
+            return False
+        return self.in_scope(domain) or host in self.named_hosts
+
+    @property
+    def accepting(self) -> Callable[[str], bool] | None:
+        """:meth:`accepts` for the frontier; None if it accepts all, so that hosts need not be looked at."""
+        return self.accepts if self.limited_to is not None or self.limited or self.paused else None
+
+    def since_of_sitemaps(self) -> datetime | None:
+        """Return the date from which on pages of sitemaps are wanted: the argument, else the last days."""
+        days = self._settings.getfloat("NEWSBOT_MAX_AGE_DAYS")
+        if self.arguments.since is not None or not days:
+            return self.arguments.since
+        return self._context.now() - timedelta(days=days)
+
+    def _domain_of(self, host: str) -> str:
+        return self._context.rule_for(f"http://{host}/").domain
 
 
 def check_scope(settings: BaseSettings, rules: RuleSet, arguments: Arguments) -> frozenset[str] | None:
@@ -35,5 +99,5 @@ def check_scope(settings: BaseSettings, rules: RuleSet, arguments: Arguments) ->
 
 
 def domains_of(rules: RuleSet, sites: Iterable[str]) -> frozenset[str]:
-    """Return the domains of rules as the rules have them; people also write ``правда.рф``."""
+    """Return the domains as the rules write them; people also write ``правда.рф``."""
     return frozenset(rule.domain for site in sites if (rule := rules.get(site)) is not None)

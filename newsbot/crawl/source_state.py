@@ -1,33 +1,60 @@
-"""What is kept of a source in a crawl: its record, its polls, and what its policy has learned."""
+"""What a crawl knows of sources: which sites have some, and the record of each: its polls and its rhythm."""
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import cast
 
-from newsbot.crawl.context import CrawlState
-from newsbot.crawl.links.unnamed import UNNAMED
+from newsbot.crawl.context import Context
+from newsbot.crawl.failures import is_no_source
+from newsbot.crawl.recrawl_policy import PollBudget
 from newsbot.crawl.visit import Visit
-from newsbot.items import PageRecord
+from newsbot.items import PageRecord, Reason
 from newsbot.recrawl.policy import FixedIntervals, Policy
 from newsbot.recrawl.sources import SourceIndex
+from newsbot.rules import RuleSet
 from newsbot.storage.base import SourceRecord
 from newsbot.storage.polls import Poll, PollLog
 
-_NO_POLL = ("too_young", UNNAMED)
+_NO_POLL = (Reason.TOO_YOUNG, Reason.UNNAMED)
 """Ends of visits that asked the site nothing."""
+
+
+class SourceRegistry:
+    """Which sites have feeds or sitemaps, and which of those are dead."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self.with_sources: set[str] = set()
+        """Domains for which a feed or sitemap is known."""
+        self.dead: set[str] = set()
+        """Feeds and sitemaps that are not there, whoever names them."""
+        self.sitemap_files: Counter[str] = Counter()
+        """By domain, files of sitemap indexes that this crawl has queued."""
+
+    def read(self) -> None:
+        """Read what earlier crawls found. Raises :class:`newsbot.errors.DataError`."""
+        known = [one for one in self._context.storage.sources() if one.kind in ("feed", "sitemap")]
+        self.dead = {one.url for one in known if one.failures and is_no_source(one.last_error or "")}
+        self.with_sources = {one.source for one in known if one.url not in self.dead}
+        self.take_rules(self._context.rules)
+
+    def take_rules(self, rules: RuleSet) -> None:
+        """Take in the sources that rules name."""
+        self.with_sources |= {rule.domain for rule in rules if rule.feeds or rule.sitemaps}
 
 
 class SourceBook:
     """The record of the source that a visit polls, and the policy for it."""
 
-    def __init__(self, state: CrawlState, visit: Visit, url: str) -> None:
-        self._state, self._visit = state, visit
-        known = {source.url: source for source in state.storage.sources(visit.rule.domain)}
+    def __init__(self, context: Context, budget: PollBudget, visit: Visit, url: str) -> None:
+        self._context, self._visit = context, visit
+        known = {source.url: source for source in context.storage.sources(visit.rule.domain)}
         self._source = known.get(url) or SourceRecord(url=url, source=visit.rule.domain, kind=visit.kind)
         self._recall_hints()
         self.policy: Policy = FixedIntervals()
         if visit.rule.recrawl.get(visit.kind, "index") == "index" and visit.outcome.error not in _NO_POLL:
-            self.policy = SourceIndex(self._source.rhythm, state.poll_budget.threshold(state.storage))
+            self.policy = SourceIndex(self._source.rhythm, budget.threshold(context.storage))
 
     def _recall_hints(self) -> None:
         """An answer of 304 does not repeat what a feed says of itself."""
@@ -44,7 +71,7 @@ class SourceBook:
         visit, source, outcome = self._visit, self._source, self._visit.outcome
         if visit.booked:
             return
-        now = self._state.clock()
+        now = self._context.clock()
         if outcome.error not in _NO_POLL:
             source.polls += 1
             source.last_poll = now
@@ -62,7 +89,7 @@ class SourceBook:
         source.next_due = record.next_due
         if isinstance(self.policy, SourceIndex):
             source.rhythm = self.policy.rhythm
-        self._state.storage.save_sources([source])
+        self._context.storage.save_sources([source])
         visit.booked = True
 
     def _log(self, now: float) -> None:
@@ -76,4 +103,4 @@ class SourceBook:
             size=0 if outcome.not_modified else int(self._visit.page.get("content_length") or 0),
             unchanged=outcome.not_modified or outcome.changed is False,
         )
-        cast("PollLog", self._state.storage).log_poll(self._source.url, poll)
+        cast("PollLog", self._context.storage).log_poll(self._source.url, poll)

@@ -7,13 +7,13 @@ it on to the next request, so that a chain of hops stays one visit.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from enum import IntEnum, auto
+from typing import Any, Unpack
 
 from newsbot.clock import from_iso
-from newsbot.frontier.base import Lease
-from newsbot.items import Kind, Link, PageRecord, Where
+from newsbot.frontier.base import EntryData, Lease
+from newsbot.items import Details, Event, EventKind, Kind, Link, PageRecord, Where
 from newsbot.recrawl.policy import Outcome
 from newsbot.rights import PageRights
 from newsbot.rules.schema import Rule
@@ -21,6 +21,19 @@ from newsbot.rules.schema import Rule
 META_KEY = "visit"
 ASIDE_KEY = "beside"
 """Request meta key: tries of a request without a visit (:mod:`newsbot.crawl.auxiliary_scheduler`)."""
+
+
+class Ending(IntEnum):
+    """How a visit ends. If several things happen to it, the later in this list counts."""
+
+    COMPLETE = auto()
+    """The page record is written and the next visit is planned, or the URL is tried again."""
+    FAULT = auto()
+    """As complete, but spider or pipeline had a fault: the URL is tried again."""
+    RETURNED = auto()
+    """The data were away when they were needed: the URL is pending again, and no attempt is counted."""
+    HELD = auto()
+    """A limit was reached: the lease stays ours until the crawl closes and gives it back."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -41,15 +54,16 @@ class Visit:
     """URLs that redirected, in order."""
     found: list[Found] = field(default_factory=list)
     """Links that the page gave, not yet queued."""
-    events: list[dict[str, Any]] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
     """For ``scrapy why``: what happened, in order."""
     page: dict[str, Any] = field(default_factory=dict)
     """Fields of the page record that the answer gave."""
     rights: PageRights = field(default_factory=PageRights)
     """What may be done with the page, as far as its answer was read."""
-    stored: bool = False
-    failed: str | None = None
-    """A fault of ours (spider or pipeline): the URL is tried again."""
+    ending: Ending = Ending.COMPLETE
+    """How the visit ends; see :meth:`end`."""
+    no_article: str = ""
+    """Why the page holds no article, as a token; empty if it holds one or was not read as one."""
     anew: bool = False
     """A source that is read in full although it may be unchanged: something else is wanted of it now."""
     asked_head: bool = False
@@ -60,14 +74,8 @@ class Visit:
     """What the page turned out to be was told (:mod:`newsbot.ranking.url_learning`)."""
     booked: bool = False
     """The poll is counted in its source's record."""
-    hand_back: bool = False
-    """The visit stopped without a fault of the page (a limit was reached): the lease is given back."""
-
     next_page: str | None = None
     """Where the article that was read goes on; see :mod:`newsbot.spiders.paging`."""
-
-    given_back: bool = False
-    """The data were away when they were needed: the URL is pending again, and no attempt is counted."""
 
     @property
     def kind(self) -> Kind:
@@ -75,7 +83,7 @@ class Visit:
         return self.lease.entry.kind
 
     @property
-    def data(self) -> Mapping[str, Any]:
+    def data(self) -> EntryData:
         """What travelled with the frontier's entry."""
         return self.lease.entry.data
 
@@ -104,9 +112,14 @@ class Visit:
         known = self.record is not None and self.record.last_full_fetch is not None
         return self.kind.is_source and (not self.of_index or (known and self.outcome.new_items > 0))
 
-    def note(self, at: float, event: str, **details: Any) -> None:
-        """Add an event to the story of the URL."""
-        self.events.append({"at": round(at, 3), "event": event, **details})
+    def end(self, ending: Ending) -> None:
+        """Let the visit end so, unless it ends in a stronger way already."""
+        self.ending = max(self.ending, ending)
+
+    def note(self, at: float, kind: EventKind, **details: Unpack[Details]) -> None:
+        """Add an event to the history of the URL; ``at`` in POSIX seconds."""
+        event: Event = {"at": round(at, 3), "event": kind.value, **details}
+        self.events.append(event)
 
     def hint(self) -> Link:
         """The link that led here, as evidence for extraction."""

@@ -12,7 +12,7 @@ from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import create_looping_call
 
 from newsbot.alerts.watch import Options, Watch, options_from, tell
-from newsbot.crawl.context import CrawlState
+from newsbot.crawl.assembly import Crawl
 from newsbot.errors import ArgumentError, DataError
 
 logger = logging.getLogger(__name__)
@@ -48,13 +48,16 @@ class Alerts:
 
     def spider_opened(self, spider: Spider) -> None:
         """Begin to look; spiders beside the news crawl do not, nor does a crawl that keeps nothing."""
-        state = CrawlState.of(self.crawler)
-        if spider.name != "news" or state.arguments.dry_run or not hasattr(state, "frontier"):
+        crawl = Crawl.of(self.crawler)
+        context = self._context = crawl.context
+        if spider.name != "news" or crawl.scope.arguments.dry_run or not context.is_open:
             return
-        self._watch = Watch(state.storage, state.frontier, self.options, owner=state.owner, clock=state.clock)
-        state.before_close.append(self._watch.leave)
+        self._watch = Watch(
+            context.storage, context.frontier, self.options, owner=crawl.owner, clock=context.clock
+        )
+        crawl.before_close.append(self._watch.leave)
         first = min(FIRST_AFTER, self.options.every)
-        self._due = state.clock() + first
+        self._due = context.clock() + first
         self._task = create_looping_call(self._look)
         self._task.start(first, now=False)
 
@@ -67,7 +70,7 @@ class Alerts:
 
     def _look(self) -> None:
         """Begin a round if its time has come and the last one is over."""
-        now = CrawlState.of(self.crawler).clock()
+        now = self._context.clock()
         if now < self._due or (self._round is not None and not self._round.done()):
             return
         self._due = now + self.options.every

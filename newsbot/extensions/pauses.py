@@ -10,7 +10,7 @@ from scrapy import Spider, signals
 from scrapy.crawler import Crawler
 from scrapy.utils.asyncio import create_looping_call
 
-from newsbot.crawl.context import CrawlState
+from newsbot.crawl.assembly import Crawl
 from newsbot.errors import DataError
 from newsbot.sites.pauses import paused
 
@@ -25,7 +25,8 @@ class Pauses:
     """Looks every few seconds; while the data are away all stays as it is."""
 
     def __init__(self, crawler: Crawler) -> None:
-        self.crawler = crawler
+        crawl = Crawl.of(crawler)
+        self._context, self._scope = crawl.context, crawl.scope
         self._task: Any = None
 
     @classmethod
@@ -38,9 +39,8 @@ class Pauses:
 
     def spider_opened(self, spider: Spider) -> None:
         """Begin to look."""
-        state = CrawlState.of(self.crawler)
-        if hasattr(state, "frontier"):  # else the data could not be opened
-            for domain in sorted(filter(state.in_scope, state.paused)):
+        if self._context.is_open:  # else the data could not be opened
+            for domain in sorted(filter(self._scope.in_scope, self._scope.paused)):
                 logger.warning(_PAUSED, domain)
             self._task = create_looping_call(self.look)
             self._task.start(EVERY, now=True)
@@ -52,11 +52,10 @@ class Pauses:
 
     def look(self) -> None:
         """Take over what people want now."""
-        state = CrawlState.of(self.crawler)
         with suppress(DataError):  # the outage has told it
-            now = frozenset(paused(state.notes))
-            for domain in sorted(now - state.paused):
+            now = frozenset(paused(self._context.notes))
+            for domain in sorted(now - self._scope.paused):
                 logger.info(_PAUSED, domain)
-            for domain in sorted(state.paused - now):
+            for domain in sorted(self._scope.paused - now):
                 logger.info("goes on site=%s", domain)
-            state.paused = now
+            self._scope.paused = now

@@ -12,9 +12,8 @@ from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import create_looping_call
 
 from newsbot.backends import rules_folder
-from newsbot.crawl.context import CrawlState
-from newsbot.crawl.links.judge import queue_found
-from newsbot.crawl.sources import sources
+from newsbot.crawl.assembly import Crawl
+from newsbot.crawl.seeds import seeds
 from newsbot.errors import ArgumentError, DataError
 from newsbot.rules import RuleSet
 from newsbot.rules.reload import RulesWatch
@@ -46,7 +45,7 @@ class RulesReload:
 
     def spider_opened(self, spider: Spider) -> None:
         """Begin to look."""
-        if hasattr(CrawlState.of(self.crawler), "frontier"):  # else the data could not be opened
+        if Crawl.of(self.crawler).context.is_open:  # else the data could not be opened
             self._task = create_looping_call(self.look)
             self._task.start(self._seconds, now=False)
 
@@ -60,20 +59,20 @@ class RulesReload:
         self._new = self._watch.changed() or self._new
         if self._new is None:
             return
-        state = CrawlState.of(self.crawler)
-        old = state.rules
+        crawl = Crawl.of(self.crawler)
+        context, old = crawl.context, crawl.context.rules
         try:
-            state.take_rules(self._new)
-            for found in sources(state):
-                rule = None if found.source is None else state.rules.get(found.source)
+            crawl.take_rules(self._new)
+            for found in seeds(context, crawl.scope):
+                rule = None if found.source is None else context.rules.get(found.source)
                 if rule is not None and not _is_same(rule, old.get(rule.domain)):
-                    queue_found(state, found)
+                    crawl.links.queue(found)
             self._new = None
         except ArgumentError as error:
             logger.error("rules not taken over fault=%s; the old rules stay", error)
             self._new = None
         except DataError:
-            state.rules = old  # the data are away: all of it again when they are back
+            context.rules = old  # the data are away: all of it again when they are back
 
 
 def _is_same(rule: Rule, old: Rule | None) -> bool:

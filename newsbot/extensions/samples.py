@@ -12,7 +12,7 @@ from scrapy.exceptions import NotConfigured
 from scrapy.http import Response
 
 from newsbot.clock import iso
-from newsbot.crawl.context import CrawlState
+from newsbot.crawl.assembly import Crawl
 from newsbot.items import Article
 
 logger = logging.getLogger(__name__)
@@ -54,7 +54,7 @@ class Samples:
 
     def spider_closed(self, spider: Spider) -> None:
         """Tell what the sites' robots.txt asked for."""
-        delays = CrawlState.of(self.crawler).crawl_delays
+        delays = Crawl.of(self.crawler).politeness.crawl_delays
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             (self.folder / "crawl.json").write_text(json.dumps({"crawl_delays": delays}))

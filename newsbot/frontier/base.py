@@ -22,12 +22,38 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Final, Literal, Protocol, TypedDict, runtime_checkable
 
 from newsbot.items import Kind
 
-ASIDE = "aside"
+ASIDE: Final = "aside"
 """Key in the data of an entry that was set aside: why."""
+
+
+class EntryData(TypedDict, total=False):
+    """What travels with an entry, in JSON. Entries of a crawl have the first five fields."""
+
+    source: str
+    """The domain of the rule."""
+    referrer: str | None
+    where: str
+    """A :class:`newsbot.items.Where`."""
+    discovered_at: float
+    """POSIX seconds."""
+    why: str
+    """Why it was queued, see :func:`newsbot.items.read_reason`."""
+    title: str
+    published_at: str
+    force: bool
+    """A person asked for it."""
+    again: bool
+    """It was queued from the record of a known page."""
+    ruled: bool
+    """A source that a rule led to."""
+    same_headline: bytes
+    """While links are judged only: the fingerprint of the address that had the headline first."""
+    aside: str
+    """Why it was set aside, for people (:data:`ASIDE`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,8 +72,7 @@ class Entry:
     due: float = 0.0
     """Not before this moment; 0 means at once."""
     depth: int = 0
-    data: dict[str, Any] = field(default_factory=dict)
-    """JSON-able: travels with the entry (source, referrer, publication time, why it was queued)."""
+    data: EntryData = field(default_factory=EntryData)
 
 
 class Added(StrEnum):

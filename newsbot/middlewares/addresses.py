@@ -13,6 +13,7 @@ from scrapy.http import Request
 
 from newsbot.crawl.address_guard import is_local
 from newsbot.crawl.failures import Ignored
+from newsbot.items import Reason
 from newsbot.urls import canonicalize
 
 
@@ -32,6 +33,8 @@ class AddressGuardMiddleware:
         try:
             host = urlsplit(canonicalize(request.url)).hostname or ""
         except ValueError as error:
-            raise Ignored("bad_url", str(error)) from error
+            raise Ignored(Reason.BAD_URL, str(error)) from error
         if not self.allow_private and is_local(host):
-            raise Ignored("private_address", f"{host} is no public address (setting NEWSBOT_ALLOW_PRIVATE)")
+            raise Ignored(
+                Reason.PRIVATE_ADDRESS, f"{host} is no public address (setting NEWSBOT_ALLOW_PRIVATE)"
+            )

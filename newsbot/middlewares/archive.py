@@ -1,7 +1,7 @@
-"""Hands what went over the wire to the archive, once the page was read: only then is it known whether it may.
+"""Hands what went over the wire to the archive, once the page was read: only then its rights are known.
 
-A page that says ``noarchive`` is not, and none that somebody had taken out while it was fetched, or under the
-address that it calls its own. Redirects say nothing of the kind and are kept as they come.
+A page that says ``noarchive`` is not archived, nor one that somebody took out while it was fetched, under its
+address or its canonical one. Redirects are kept as they come.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from typing import Any
 from scrapy.crawler import Crawler
 from scrapy.http import Request, Response
 
-from newsbot.crawl.context import CrawlState
+from newsbot.crawl.assembly import Crawl
+from newsbot.crawl.context import Context
+from newsbot.crawl.removals import Removals
 from newsbot.crawl.visit import META_KEY, Visit
 from newsbot.rights import page_rights
 from newsbot.sites.rights import headers_of
@@ -27,7 +29,7 @@ class WireMiddleware:
     """Takes note of each answer before it is decompressed; where nothing is archived it does nothing."""
 
     def __init__(self, crawler: Crawler) -> None:
-        self.crawler = crawler
+        self._context = Crawl.of(crawler).context
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> WireMiddleware:
@@ -36,7 +38,7 @@ class WireMiddleware:
 
     async def process_response(self, request: Request, response: Response) -> Response:
         """Note the answer; keep a redirect at once."""
-        archive = CrawlState.of(self.crawler).archive
+        archive = self._context.archive
         if archive is None:
             return response
         exchange = _exchange(request, response)
@@ -51,7 +53,8 @@ class ArchiveMiddleware:
     """Keeps the answer after the spider has read all of it."""
 
     def __init__(self, crawler: Crawler) -> None:
-        self.crawler = crawler
+        crawl = Crawl.of(crawler)
+        self._context, self._removals = crawl.context, crawl.removals
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> ArchiveMiddleware:
@@ -64,33 +67,31 @@ class ArchiveMiddleware:
         """Pass on everything; then keep the page, unless it says that it is not to be kept."""
         async for output in result:
             yield output
-        state = CrawlState.of(self.crawler)
-        if state.archive is not None:
-            visit: Visit | None = response.meta.get(META_KEY)
-            if visit is None or visit.rights.archive:
-                await keep_page(state, response)
+        visit: Visit | None = response.meta.get(META_KEY)
+        if visit is None or visit.rights.archive:
+            await keep_page(self._context, self._removals, response)
 
 
-async def keep_page(state: CrawlState, response: Response) -> None:
+async def keep_page(context: Context, removals: Removals, response: Response) -> None:
     """Archive an answer that was read, unless its headers forbid it."""
     request = response.request
     exchange = request.meta.pop(RAW_KEY, None) if request is not None else None
-    if state.archive is None or exchange is None:
+    if context.archive is None or exchange is None:
         return
-    if _was_taken_out(state, response):
-        state.count("archive/removed")
+    if _was_taken_out(removals, response):
+        context.count("archive/removed")
     elif page_rights(headers_of(response)).archive:
-        await state.archive.keep(exchange)
+        await context.archive.keep(exchange)
     else:
-        state.count("archive/noarchive")
+        context.count("archive/noarchive")
 
 
-def _was_taken_out(state: CrawlState, response: Response) -> bool:
+def _was_taken_out(removals: Removals, response: Response) -> bool:
     visit: Visit | None = response.meta.get(META_KEY)
     told = "" if visit is None else str(visit.page.get("canonical_url") or "")
     drop = () if visit is None else visit.rule.drop_query
     urls = {canonicalize(url, drop) for url in (response.url, told) if url}
-    return any(state.is_removed(fingerprint(url), host_key(url)) for url in urls)
+    return any(removals.covers(fingerprint(url), host_key(url)) for url in urls)
 
 
 def _exchange(request: Request, response: Response) -> Exchange:

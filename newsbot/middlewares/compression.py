@@ -13,6 +13,7 @@ from scrapy.responsetypes import responsetypes
 from scrapy.utils._compression import _DecompressionMaxSizeExceeded  # what Scrapy's own middleware catches
 
 from newsbot.crawl.failures import Ignored
+from newsbot.items import Reason
 
 
 class CompressionMiddleware(HttpCompressionMiddleware):
@@ -29,7 +30,7 @@ class CompressionMiddleware(HttpCompressionMiddleware):
         try:
             body, unknown = self._handle_encoding(response.body, encodings, limit)
         except _DecompressionMaxSizeExceeded as error:
-            raise Ignored("too_large", f"more than {limit} bytes when decompressed") from error
+            raise Ignored(Reason.TOO_LARGE, f"more than {limit} bytes when decompressed") from error
         except Exception as error:
             raise Ignored("bad_encoding", f"the compressed body is broken: {error}") from error
         if self.stats is not None and len(body) > len(response.body):

@@ -9,9 +9,8 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import CloseSpider
 from scrapy.http import Response
 
-from newsbot.crawl.context import CrawlState
-from newsbot.crawl.links.judge import queue_found
-from newsbot.crawl.visit import META_KEY, Found, Visit
+from newsbot.crawl.assembly import Crawl
+from newsbot.crawl.visit import META_KEY, Ending, Found, Visit
 from newsbot.errors import DataError, DataFull, RecordRefused
 
 
@@ -19,7 +18,8 @@ class LinksMiddleware:
     """Collects :class:`Found` in the visit; what ``start()`` yields is queued at once."""
 
     def __init__(self, crawler: Crawler) -> None:
-        self.crawler = crawler
+        crawl = Crawl.of(crawler)
+        self._outage, self._links = crawl.context.outage, crawl.links
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> LinksMiddleware:
@@ -36,9 +36,8 @@ class LinksMiddleware:
 
     async def _queue(self, found: Found) -> None:
         """Queue what a crawl begins with, however long the data are away: it comes only once."""
-        state = CrawlState.of(self.crawler)
         try:
-            await state.outage.patiently(queue_found, state, found)
+            await self._outage.patiently(self._links.queue, found)
         except DataFull as error:
             raise CloseSpider("disk_full") from error
         except DataError as error:
@@ -58,4 +57,4 @@ class LinksMiddleware:
         except DataError as error:
             if visit is None or isinstance(error, RecordRefused):
                 raise
-            visit.given_back = True  # the spider asked for what is away: the page is read again later
+            visit.end(Ending.RETURNED)  # the spider needed data that are away: the page is read again later

@@ -9,14 +9,23 @@ from __future__ import annotations
 from scrapy.crawler import Crawler
 from scrapy.http import Request, Response
 
-from newsbot.crawl.context import MAX_HOSTS, CrawlState
+from newsbot.crawl.assembly import Crawl
+from newsbot.crawl.context import MAX_HOSTS
 from newsbot.crawl.failures import cause_of
 from newsbot.crawl.visit import ASIDE_KEY, META_KEY, Visit
+from newsbot.items import EventKind, Reason
 from newsbot.recrawl import parse_retry_after
 from newsbot.urls import host_key
 
 SLOW_DOWN = (429, 503)
-HOST_FAULTS = ("timeout", "refused", "dns", "connection", "tls", "proxy")
+HOST_FAULTS = (
+    Reason.TIMEOUT,
+    Reason.REFUSED,
+    Reason.DNS,
+    Reason.CONNECTION,
+    Reason.TLS,
+    Reason.PROXY,
+)
 FIRST_PAUSE = 2.0
 LONGEST_PAUSE = 900.0
 MAX_RETRY_AFTER = 24 * 3600.0
@@ -26,7 +35,8 @@ class PolitenessMiddleware:
     """See the module's text."""
 
     def __init__(self, crawler: Crawler) -> None:
-        self.crawler = crawler
+        crawl = Crawl.of(crawler)
+        self._context, self._politeness = crawl.context, crawl.politeness
         self._faults: dict[str, int] = {}
 
     @classmethod
@@ -43,13 +53,12 @@ class PolitenessMiddleware:
         if response.status not in SLOW_DOWN:
             self._faults.pop(host, None)
             return response
-        state = CrawlState.of(self.crawler)
         header = (response.headers.get("Retry-After") or b"").decode("latin-1")
-        asked = parse_retry_after(header, state.clock())
+        asked = parse_retry_after(header, self._context.clock())
         asked = None if asked is None else min(asked, MAX_RETRY_AFTER)
         if visit is not None:
             visit.outcome.retry_after = asked
-        self._rest(host, visit, state, asked)
+        self._rest(host, visit, asked)
         return response
 
     def process_exception(self, request: Request, exception: Exception) -> None:
@@ -57,15 +66,15 @@ class PolitenessMiddleware:
         visit: Visit | None = request.meta.get(META_KEY)
         if (visit is not None or ASIDE_KEY in request.meta) and cause_of(exception) in HOST_FAULTS:
             asked = None if visit is None else visit.outcome.retry_after
-            self._rest(host_key(request.url), visit, CrawlState.of(self.crawler), asked)
+            self._rest(host_key(request.url), visit, asked)
 
-    def _rest(self, host: str, visit: Visit | None, state: CrawlState, asked: float | None) -> None:
+    def _rest(self, host: str, visit: Visit | None, asked: float | None) -> None:
         """Rest the host that answered or failed: after a redirect not the one that was leased."""
         if len(self._faults) >= MAX_HOSTS:
             self._faults.clear()
         faults = self._faults[host] = self._faults.get(host, 0) + 1
         pause = asked if asked is not None else min(FIRST_PAUSE * 2.0 ** min(faults - 1, 30), LONGEST_PAUSE)
-        state.rest(host, pause)
-        state.count("backed_off")
+        self._politeness.rest(host, pause)
+        self._context.count("backed_off")
         if visit is not None:
-            visit.note(state.clock(), "host_rests", host=host, seconds=round(pause, 1))
+            visit.note(self._context.clock(), EventKind.HOST_RESTS, host=host, seconds=round(pause, 1))

@@ -2,25 +2,37 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 from scrapy import Spider
 from scrapy.crawler import Crawler
 from scrapy.downloadermiddlewares import redirect
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Request, Response
 
-from newsbot.crawl.context import CrawlState
+from newsbot.crawl.assembly import Crawl
+from newsbot.crawl.context import Context
 from newsbot.crawl.entries import without_user
 from newsbot.crawl.failures import Ignored
-from newsbot.crawl.links.aliases import alias_of, is_taken
+from newsbot.crawl.links.canonical import Canonical, alias_of
 from newsbot.crawl.visit import META_KEY, Visit
+from newsbot.items import EventKind, Reason
 from newsbot.rules.match import classify
 from newsbot.urls import canonicalize, fingerprint
 
 
 class RedirectMiddleware(redirect.RedirectMiddleware):
-    """Scrapy's middleware that keeps newsbot's books."""
+    """Scrapy's middleware that leads the lease along and knows what was fetched."""
 
-    crawler: Crawler
+    _context: Context
+    _canonical: Canonical
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Make the middleware as Scrapy does."""
+        self, crawl = super().from_crawler(crawler), Crawl.of(crawler)
+        self._context, self._canonical = crawl.context, crawl.canonical
+        return self
 
     def handle_referer(self, request: Request, response: Response) -> None:
         """Send no Referer."""
@@ -37,9 +49,9 @@ class RedirectMiddleware(redirect.RedirectMiddleware):
         try:
             result = super().process_response(request, response)
         except IgnoreRequest as error:
-            raise Ignored("redirects", "too many redirects in a row") from error
+            raise Ignored(Reason.REDIRECTS, "too many redirects in a row") from error
         except ValueError as error:
-            raise Ignored("bad_url", f"redirects to what is no address: {error}") from error
+            raise Ignored(Reason.BAD_URL, f"redirects to what is no address: {error}") from error
         if not isinstance(result, Request):
             return result
         if "@" in result.url:
@@ -48,27 +60,27 @@ class RedirectMiddleware(redirect.RedirectMiddleware):
             return result
         self._check_target(visit, request, result)
         visit.hops.append(request.url)
-        visit.note(CrawlState.of(self.crawler).clock(), "redirect", status=response.status, to=result.url)
+        visit.note(self._context.clock(), EventKind.REDIRECT, status=response.status, to=result.url)
         return result
 
     def _check_target(self, visit: Visit, request: Request, target: Request) -> None:
         try:
             canonical = canonicalize(target.url, visit.rule.drop_query)
         except ValueError as error:
-            raise Ignored("bad_url", f"redirects to {target.url}: {error}") from error
+            raise Ignored(Reason.BAD_URL, f"redirects to {target.url}: {error}") from error
         if target.url in (request.url, *visit.hops):
-            raise Ignored("redirects", f"redirects in a circle: {target.url}")
+            raise Ignored(Reason.REDIRECTS, f"redirects in a circle: {target.url}")
         visit.outcome.redirected_to = canonical
         here = fingerprint(canonical)
         if here == visit.lease.entry.fingerprint or visit.kind.is_source or visit.forced:
             return
-        state = CrawlState.of(self.crawler)
-        rule = state.rule_for(target.url)
-        if state.rules.get(rule.domain) is not None:
+        context = self._context
+        rule = context.rule_for(target.url)
+        if context.rules.get(rule.domain) is not None:
             visit.rule = rule  # an article belongs to the site that publishes it
         if classify(visit.rule, canonical).denied:
-            raise Ignored("denied", f"redirects to what the site's rule denies: {canonical}")
-        if is_taken(state, here):
-            raise Ignored("redirect_known", f"redirects to a known page: {canonical}")
+            raise Ignored(Reason.DENIED, f"redirects to what the site's rule denies: {canonical}")
+        if self._canonical.is_taken(here):
+            raise Ignored(Reason.REDIRECT_KNOWN, f"redirects to a known page: {canonical}")
         # nobody else needs to fetch it; should this visit die, its own lease brings both back
-        state.frontier.mark_done([alias_of(visit, target.url, here, state.clock())], None)
+        context.frontier.mark_done([alias_of(visit, target.url, here, context.clock())], None)

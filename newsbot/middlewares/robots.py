@@ -16,10 +16,11 @@ from scrapy.exceptions import NotConfigured
 from scrapy.http import Request, Response
 from scrapy.http.request import NO_CALLBACK
 
-from newsbot.crawl.context import CrawlState
+from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.failures import Ignored, cause_of
 from newsbot.crawl.visit import META_KEY, Found, Visit
 from newsbot.discovery.autodiscovery import from_robots
+from newsbot.items import Reason
 from newsbot.rights import read_robots
 from newsbot.rules.schema import Rule
 from newsbot.urls import host_key
@@ -51,7 +52,10 @@ class RobotsMiddleware:
     def __init__(self, crawler: Crawler) -> None:
         if not crawler.settings.getbool("ROBOTSTXT_OBEY"):
             raise NotConfigured
+        crawl = Crawl.of(crawler)
         self.crawler = crawler
+        self._context, self._politeness, self._rights = crawl.context, crawl.politeness, crawl.sites.rights
+        self._follow = crawl.scope.arguments.follow
         self.agent: str = crawler.settings["ROBOTSTXT_USER_AGENT"] or crawler.settings["USER_AGENT"]
         self.delay_cap = crawler.settings.getfloat("NEWSBOT_CRAWL_DELAY_CAP")
         self._asked: dict[str, asyncio.Future[Robots]] = {}
@@ -71,7 +75,7 @@ class RobotsMiddleware:
         if robots.fault is not None:
             raise Ignored(robots.fault, f"left alone for now, robots.txt gave: {robots.text}")
         if robots.parser is not None and not robots.parser.can_fetch(request.url, self.agent):
-            raise Ignored("robots", "forbidden by robots.txt")
+            raise Ignored(Reason.ROBOTS, "forbidden by robots.txt")
 
     async def _robots(self, request: Request) -> Robots:
         parts = urlsplit(request.url)
@@ -90,11 +94,7 @@ class RobotsMiddleware:
     def _is_over(self, told: asyncio.Future[Robots]) -> bool:
         """Return True for an answer that is too old, or that a fault of ours kept from us."""
         faulty = told.cancelled() or told.exception() is not None
-        return faulty or told.result().expires < self._state.clock()
-
-    @property
-    def _state(self) -> CrawlState:
-        return CrawlState.of(self.crawler)
+        return faulty or told.result().expires < self._context.clock()
 
     async def _ask(self, origin: str, request: Request) -> Robots:
         question = Request(
@@ -104,20 +104,20 @@ class RobotsMiddleware:
         )
         engine = self.crawler.engine
         assert engine is not None
-        self._state.count("robots/asked")
+        self._context.count("robots/asked")
         try:
             response = await engine.download_async(question)
         except Exception as error:  # noqa: BLE001  (whatever keeps robots.txt from us closes the site)
-            if cause_of(error) == "redirects":  # RFC 9309, 2.3.1.2: after five hops as good as none
-                return Robots(self._state.clock() + KEEP_SECONDS)
-            self._state.count("robots/unreachable")
-            return self._closed("robots_unreachable", f"{type(error).__name__}: {error}")
+            if cause_of(error) == Reason.REDIRECTS:  # RFC 9309, 2.3.1.2: after five hops as good as none
+                return Robots(self._context.clock() + KEEP_SECONDS)
+            self._context.count("robots/unreachable")
+            return self._closed(Reason.ROBOTS_UNREACHABLE, f"{type(error).__name__}: {error}")
         if response.status >= 500 or response.status == 429:
-            self._state.count("robots/unreachable")
-            return self._closed("robots_failing", f"status {response.status}")
+            self._context.count("robots/unreachable")
+            return self._closed(Reason.ROBOTS_FAILING, f"status {response.status}")
         robots = self._read(response)
         if robots.parser is not None:
-            self._state.site_rights.heard_robots(origin, read_robots(robots.text), robots.parser.can_fetch)
+            self._rights.heard_robots(origin, read_robots(robots.text), robots.parser.can_fetch)
         self._set_pace(robots, request)
         self._count_turn(origin)
         visit: Visit | None = request.meta.get(META_KEY)
@@ -127,38 +127,30 @@ class RobotsMiddleware:
 
     def _closed(self, fault: str, text: str) -> Robots:
         # RFC 9309, 2.3.1.4: an unreachable robots.txt means complete disallow
-        return Robots(self._state.clock() + KEEP_FAILED_SECONDS, text=text, fault=fault)
+        return Robots(self._context.clock() + KEEP_FAILED_SECONDS, text=text, fault=fault)
 
     def _read(self, response: Response) -> Robots:
-        expires = self._state.clock() + KEEP_SECONDS
+        expires = self._context.clock() + KEEP_SECONDS
         if response.status >= 300:  # RFC 9309, 2.3.1.3: unavailable means no restriction
             return Robots(expires)
         text = response.body[:MAX_BYTES].decode("utf-8-sig", errors="ignore")
         return Robots(expires, Protego.parse(text), text)
 
     def _set_pace(self, robots: Robots, request: Request) -> None:
-        """Tell the frontier what the host may be asked: as its rule says, or less by its Crawl-delay."""
-        host, state = host_key(request.url), self._state
-        rule = state.rule_for(request.url)
+        """Tell the frontier how often the host may be asked: as its rule says, or less by its Crawl-delay."""
         wanted = None if robots.parser is None else robots.parser.crawl_delay(self.agent)
-        delay, concurrency = min(float(wanted or 0.0), self.delay_cap), 1
-        if delay > rule.delay:
-            if len(state.crawl_delays) >= MAX_KNOWN:
-                state.crawl_delays.clear()
-            state.crawl_delays[host] = delay
-        else:
-            delay, concurrency = rule.delay, rule.concurrency
-        state.frontier.set_politeness(host, delay=delay, concurrency=concurrency)
+        rule = self._context.rule_for(request.url)
+        self._politeness.set_pace(host_key(request.url), rule, min(float(wanted or 0.0), self.delay_cap))
 
     def _count_turn(self, origin: str) -> None:
         """Let the pause before the host's next page begin now: the page that asked goes out now."""
         host = host_key(origin)
-        delay = self._state.delay_of(host)
+        delay = self._politeness.delay_of(host)
         if delay > 0:
-            self._state.rest(host, delay)
+            self._politeness.rest(host, delay)
 
     def _use(self, robots: Robots, rule: Rule, origin: str, visit: Visit) -> None:
-        chosen = self._state.arguments.follow or rule.follow or ()
+        chosen = self._follow or rule.follow or ()
         if not rule.has_sources or ("sitemaps" in chosen and not rule.sitemaps):
             links = tuple(from_robots(robots.text, f"{origin}/robots.txt"))
             if links:

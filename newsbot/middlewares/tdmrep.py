@@ -13,7 +13,7 @@ from scrapy.exceptions import NotConfigured
 from scrapy.http import Request
 from scrapy.http.request import NO_CALLBACK
 
-from newsbot.crawl.context import CrawlState
+from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.visit import META_KEY, Visit
 from newsbot.rights import Reservations, read_tdmrep
 from newsbot.rights.tdmrep import MAX_BYTES, PATH
@@ -30,7 +30,9 @@ class TdmRepMiddleware:
     def __init__(self, crawler: Crawler) -> None:
         if not crawler.settings.getbool("NEWSBOT_TDMREP"):
             raise NotConfigured
+        crawl = Crawl.of(crawler)
         self.crawler = crawler
+        self._context, self._politeness, self._rights = crawl.context, crawl.politeness, crawl.sites.rights
         self._asked: dict[str, tuple[float, asyncio.Future[None]]] = {}
 
     @classmethod
@@ -43,7 +45,7 @@ class TdmRepMiddleware:
         visit: Visit | None = request.meta.get(META_KEY)
         if visit is None or visit.kind.is_source:
             return
-        origin, now = origin_of(request.url), CrawlState.of(self.crawler).clock()
+        origin, now = origin_of(request.url), self._context.clock()
         asked = self._asked.get(origin)
         if asked is None or asked[0] < now:
             if len(self._asked) >= MAX_KNOWN:
@@ -53,23 +55,22 @@ class TdmRepMiddleware:
         await asyncio.shield(asked[1])
 
     async def _ask(self, origin: str) -> None:
-        state = CrawlState.of(self.crawler)
         meta = {"download_maxsize": MAX_BYTES, "download_timeout": TIMEOUT}
         engine = self.crawler.engine
         assert engine is not None
-        state.count("tdmrep/asked")
+        self._context.count("tdmrep/asked")
         told = Reservations()
         try:
             response = await engine.download_async(Request(origin + PATH, callback=NO_CALLBACK, meta=meta))
         except Exception:  # noqa: BLE001  (whatever keeps the file from us: then nothing is known of it)
-            state.count("tdmrep/unreachable")
+            self._context.count("tdmrep/unreachable")
         else:
             if response.status == 200:
                 told = read_tdmrep(response.body)
             if told.rules:
-                state.count("tdmrep/found")
-        state.site_rights.heard_tdmrep(origin, told)
-        delay = state.delay_of(host_key(origin))
+                self._context.count("tdmrep/found")
+        self._rights.heard_tdmrep(origin, told)
+        delay = self._politeness.delay_of(host_key(origin))
         if delay > 0:  # the file took the page's turn; the page takes the next one
-            state.rest(host_key(origin), 2 * delay)
+            self._politeness.rest(host_key(origin), 2 * delay)
             await asyncio.sleep(delay)

@@ -7,8 +7,8 @@ from typing import Any
 
 from newsbot.cli.terminal import when
 from newsbot.clock import iso, utc
-from newsbot.frontier.base import ASIDE
-from newsbot.items import Article, PageRecord
+from newsbot.frontier.base import ASIDE, EntryData
+from newsbot.items import Article, Event, EventKind, PageRecord, Reason, read_reason
 from newsbot.operations.explain import Explanation
 
 STATES = {
@@ -17,6 +17,13 @@ STATES = {
     "done": "was fetched",
     "aside": "set aside, is not fetched again by itself",
 }
+REASONS: Mapping[str, str] = {
+    Reason.ALIAS: "another address of a fetched page",
+    Reason.CLAIMED: "named as canonical by a fetched page",
+    Reason.DOUBTED: "named as canonical by another page",
+    Reason.DUE_AGAIN: "due again",
+}
+"""Reasons whose tokens say little to people."""
 
 
 def lines(story: Explanation, now: float) -> Iterator[str]:
@@ -50,7 +57,7 @@ def _judgement_lines(story: Explanation) -> Iterator[str]:
         yield _line("rule says", "nothing of this URL")
     verdict = f"fetched as {judgement.kind}" if judgement.accepted else "not fetched"
     yield _line("a link to it", f"is {verdict}: {judgement.reason}, priority {judgement.priority:.2f}")
-    if judgement.reason == "list":
+    if judgement.reason == Reason.LIST:
         yield _line("", "lists of one form are fetched only while they lead to new articles")
 
 
@@ -76,26 +83,38 @@ def _host_lines(story: Explanation, now: float) -> Iterator[str]:
         yield _line("host rests", f"until {_moment(pace.next_turn, now)}")
 
 
+_ROBOTS = {
+    Reason.ROBOTS.value: "forbade it",
+    Reason.ROBOTS_UNREACHABLE.value: "could not be had (unreachable)",
+    Reason.ROBOTS_FAILING.value: "could not be had (failing)",
+}
+_WITHOUT_ARTICLE = (
+    EventKind.DROPPED,
+    EventKind.NOT_AN_ARTICLE,
+    EventKind.NO_PAGE,
+    EventKind.UNREADABLE,
+    EventKind.FAULT,
+)
+
+
 def _robots(page: PageRecord) -> str | None:
     """Return what robots.txt said of the page the last time that it was asked for."""
     for event in reversed(page.history):
-        cause = str(event.get("cause", ""))
-        if event.get("event") == "no_page" and cause.startswith("robots"):
-            said = (
-                "forbade it" if cause == "robots" else f"could not be had ({cause.removeprefix('robots_')})"
-            )
+        cause = event.get("cause", "")
+        if event.get("event") == EventKind.NO_PAGE and cause in _ROBOTS:
+            said = _ROBOTS[cause]
             return f"{said} on {iso(utc(event.get('at') or 0))}"
-        if event.get("event") == "fetched":
+        if event.get("event") == EventKind.FETCHED:
             return f"allowed it on {iso(utc(event.get('at') or 0))}"
     return None
 
 
 def _found_in(story: Explanation) -> str | None:
     """Return where the URL was found first, as far as it is still known."""
-    told: Mapping[str, Any] = story.entry.data if story.entry is not None else {}
+    told: EntryData | Event = story.entry.data if story.entry is not None else {}
     if story.page is not None:
-        events = [event for event in story.page.history if event.get("event") == "discovered"]
-        told = events[0] if events else told
+        events = (event for event in story.page.history if event.get("event") == EventKind.DISCOVERED)
+        told = next(events, told)
     if not told.get("where"):
         return None
     return f"{told['where']}" + (f" of {told['referrer']}" if told.get("referrer") else "")
@@ -117,7 +136,7 @@ def _frontier_lines(story: Explanation, now: float) -> Iterator[str]:
             "queued as", f"{story.entry.kind}, priority {story.entry.priority:.2f}, depth {story.entry.depth}"
         )
         if story.entry.data.get("why"):
-            yield _line("because", str(story.entry.data["why"]))
+            yield _line("because", reason_text(story.entry.data["why"]))
 
 
 def _page_lines(page: PageRecord | None, now: float) -> Iterator[str]:
@@ -171,7 +190,7 @@ def _why_not(page: PageRecord | None) -> str:
     if (page.http_status or 0) >= 400:
         return f": HTTP {page.http_status}"
     for event in reversed(page.history):
-        if event.get("event") in ("dropped", "not_an_article", "no_page", "unreadable", "fault"):
+        if event.get("event") in _WITHOUT_ARTICLE:
             reason = event.get("reason") or event.get("cause") or event.get("error")
             return f": {event['event'].replace('_', ' ')} ({reason})"
     return ""
@@ -189,9 +208,19 @@ def _event_line(event: Mapping[str, Any]) -> str:
 
 
 def _shown(name: str, value: object) -> object:
+    if name == "why" and isinstance(value, str):
+        return reason_text(value)
     if name == "next_due" and isinstance(value, int | float):
         return iso(utc(value))
     return value
+
+
+def reason_text(stored: str) -> str:
+    """Return a stored reason for people."""
+    token, detail = read_reason(stored)
+    if token == Reason.SAME_HEADLINE:
+        return f"same headline as {detail or 'under another address'}"
+    return REASONS.get(token, stored)
 
 
 def _line(name: str, value: str) -> str:

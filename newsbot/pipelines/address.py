@@ -8,13 +8,9 @@ another article goes back to its own.
 
 from __future__ import annotations
 
-from newsbot.crawl.context import CrawlState
+from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.links.canonical import (
     came_from_elsewhere,
-    free_address,
-    is_of_another_site,
-    may_name,
-    read_after_all,
 )
 from newsbot.dedup.same_article import is_one_article
 from newsbot.extraction.page.variants import is_variant
@@ -23,65 +19,71 @@ from newsbot.storage.records import of_one_page
 from newsbot.urls import canonicalize, fingerprint
 
 
-def choose_address(state: CrawlState, item: Article) -> Article | None:
-    """Settle ``canonical_url``; return the article that is kept under it, or that it leads to.
+class AddressChoice:
+    """Chooses the URL under which an article is kept; the site's trust learns what came of its claims."""
 
-    Raises :class:`newsbot.errors.DataError`; may then be called again.
-    """
-    own, claim = canonicalize(item.url), item.canonical_url
-    if fingerprint(own) == fingerprint(claim):
-        return _at_home(state, item)
-    there = _at_address(state, item, own)
-    variant = is_variant(own, claim)
-    if not variant and is_of_another_site(state, item.source, claim):
-        return _go_home(state, item, own)
-    kept = state.storage.article(claim)
-    if kept is None:
-        if _has_a_name(there, item, own) or not (variant or may_name(state, item.source, claim)):
-            return _go_home(state, item, own)
-        return None
-    if not of_one_page(kept.url, item.url):
-        if not is_one_article(kept, item):
-            _refuted(state, item, kept, claim, variant=variant)
-            return _go_home(state, item, own)
-        if not variant and of_one_page(kept.url, claim):
-            state.site_claims.saw(state.notes, item.source, own, right=True)
-    item.canonical_url = kept.canonical_url  # where the claim may only lead to
-    return kept
+    def __init__(self, crawl: Crawl) -> None:
+        self._context, self._canonical, self._trust = (
+            crawl.context,
+            crawl.canonical,
+            crawl.sites.canonical_trust,
+        )
 
+    def choose(self, item: Article) -> Article | None:
+        """Settle ``canonical_url``; return the article that is kept under it, or that it leads to.
 
-def _go_home(state: CrawlState, item: Article, own: str) -> Article | None:
-    item.canonical_url = own
-    return _at_home(state, item)
-
-
-def _at_home(state: CrawlState, item: Article) -> Article | None:
-    """Keep the article under its page's address; return what is kept there."""
-    kept = _at_address(state, item, item.canonical_url)
-    if kept is not None and of_one_page(kept.url, item.url):
-        item.canonical_url = kept.canonical_url  # the name that the page had at first stays
-    return kept
-
-
-def _at_address(state: CrawlState, item: Article, own: str) -> Article | None:
-    """Return what is kept under the page's address, or that it leads to; free it from another's article."""
-    kept = state.storage.article(own)
-    if kept is None or not came_from_elsewhere(kept, own):
+        Raises :class:`newsbot.errors.DataError`; may then be called again.
+        """
+        own, claim = canonicalize(item.url), item.canonical_url
+        if fingerprint(own) == fingerprint(claim):
+            return self._at_home(item)
+        there = self._at_address(item, own)
+        variant = is_variant(own, claim)
+        if not variant and self._canonical.is_of_another_site(item.source, claim):
+            return self._go_home(item, own)
+        kept = self._context.storage.article(claim)
+        if kept is None:
+            if _has_a_name(there, item, own) or not (variant or self._canonical.may_name(item.source, claim)):
+                return self._go_home(item, own)
+            return None
+        if not of_one_page(kept.url, item.url):
+            if not is_one_article(kept, item):
+                self._refuted(item, kept, claim, variant=variant)
+                return self._go_home(item, own)
+            if not variant and of_one_page(kept.url, claim):
+                self._trust.saw(self._context.notes, item.source, own, right=True)
+        item.canonical_url = kept.canonical_url  # where the claim may only lead to
         return kept
-    if is_one_article(kept, item):
-        state.site_claims.saw(state.notes, item.source, kept.url, right=True)
+
+    def _go_home(self, item: Article, own: str) -> Article | None:
+        item.canonical_url = own
+        return self._at_home(item)
+
+    def _at_home(self, item: Article) -> Article | None:
+        """Keep the article under its page's address; return what is kept there."""
+        kept = self._at_address(item, item.canonical_url)
+        if kept is not None and of_one_page(kept.url, item.url):
+            item.canonical_url = kept.canonical_url  # the name that the page had at first stays
         return kept
-    return None if free_address(state, kept) else state.storage.article(own)
 
+    def _at_address(self, item: Article, own: str) -> Article | None:
+        """Return what is kept under the page's address; move an article of another page away."""
+        kept = self._context.storage.article(own)
+        if kept is None or not came_from_elsewhere(kept, own):
+            return kept
+        if is_one_article(kept, item):
+            self._trust.saw(self._context.notes, item.source, kept.url, right=True)
+            return kept
+        return None if self._canonical.free_address(kept) else self._context.storage.article(own)
 
-def _refuted(state: CrawlState, item: Article, kept: Article, claim: str, *, variant: bool) -> None:
-    """The address holds quite another text: some templates name one address on all pages."""
-    state.count("canonical/doubted")
-    if variant:
-        return
-    state.site_claims.saw(state.notes, item.source, item.url, right=False)
-    if came_from_elsewhere(kept, claim):
-        read_after_all(state, claim)  # neither of the two pages is it, as it seems
+    def _refuted(self, item: Article, kept: Article, claim: str, *, variant: bool) -> None:
+        """The address holds quite another text: some templates name one address on all pages."""
+        self._context.count("canonical/doubted")
+        if variant:
+            return
+        self._trust.saw(self._context.notes, item.source, item.url, right=False)
+        if came_from_elsewhere(kept, claim):
+            self._canonical.read_after_all(claim)  # neither of the two pages is it, as it seems
 
 
 def _has_a_name(there: Article | None, item: Article, own: str) -> bool:

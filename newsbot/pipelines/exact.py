@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from scrapy.crawler import Crawler
-from scrapy.exceptions import DropItem
 
-from newsbot.crawl.context import CrawlState
+from newsbot.crawl.assembly import Crawl
+from newsbot.crawl.failures import Dropped
 from newsbot.dedup.minhash import text_key
 from newsbot.dedup.story_merge import settle
 from newsbot.extraction import is_substantial
-from newsbot.items import Article
-from newsbot.pipelines.address import choose_address
+from newsbot.items import Article, Reason
+from newsbot.pipelines.address import AddressChoice
 from newsbot.urls import canonicalize, fingerprint
 
 
@@ -20,7 +20,13 @@ class ExactDuplicatePipeline:
     """Fills ``content_hash``; drops copies before the costlier steps. Storage's unique indexes decide."""
 
     def __init__(self, crawler: Crawler) -> None:
-        self.crawler = crawler
+        crawl = Crawl.of(crawler)
+        self._context, self._learning, self._take_rules = (
+            crawl.context,
+            crawl.sites.url_learning,
+            crawl.take_rules,
+        )
+        self._copies = CopyFilter(crawl)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> ExactDuplicatePipeline:
@@ -31,42 +37,46 @@ class ExactDuplicatePipeline:
         """Return the article, or raise ``DropItem``; wait while the data are away."""
         if not isinstance(item, Article):
             return item
-        state = CrawlState.of(self.crawler)
-        await state.outage.patiently(self._check, state, item)
+        await self._context.outage.patiently(self._check, item)
         return item
 
-    @staticmethod
-    def _check(state: CrawlState, item: Article) -> None:
-        with state.timed("dedup_exact"):
+    def _check(self, item: Article) -> None:
+        with self._context.timed("dedup_exact"):
             item.content_hash = text_key(item.text)
-            if state.lessons.read_text(item.source, canonicalize(item.url), item.content_hash):
-                state.take_rules(state.rules)
-            drop_copy(state, item)
+            if self._learning.read_text(item.source, canonicalize(item.url), item.content_hash):
+                self._take_rules(self._context.rules)
+            self._copies.drop(item)
 
 
-def drop_copy(state: CrawlState, item: Article) -> Article | None:
-    """Settle the article's URL; return what is kept under it. Raise ``DropItem`` for a copy.
+class CopyFilter:
+    """Drops copies of stored articles, and pages that have not changed."""
 
-    Raises :class:`newsbot.errors.DataError`; may then be called again.
-    """
-    kept = choose_address(state, item)
-    owner = state.storage.text_owner(item.source, item.content_hash)
-    if owner is not None and fingerprint(owner) != fingerprint(item.canonical_url):
-        state.storage.store(item)  # records this address beside the owner's
-        state.latecomers.stored(item)
-        state.count("duplicates/text")
-        state.count_site(item.source, "duplicates")
-        raise DropItem(f"same_text as {owner}")
-    if kept is not None and (_is_same(kept, item) if owner is not None else _is_trifle(kept, item)):
-        if owner is not None and fingerprint(canonicalize(item.url)) != fingerprint(item.canonical_url):
-            state.storage.store(item)  # records this address
-            state.latecomers.stored(item)
-        if kept.rights != item.rights:  # a reservation holds from now on, also for an unchanged text
-            state.storage.save_rights(kept.canonical_url, item.rights)
-        settle(state.storage, kept.canonical_url, ())  # who stored it may have been killed before
-        state.count("articles/unchanged")
-        raise DropItem("unchanged")
-    return kept
+    def __init__(self, crawl: Crawl) -> None:
+        self._context, self._removals, self._addresses = crawl.context, crawl.removals, AddressChoice(crawl)
+
+    def drop(self, item: Article) -> Article | None:
+        """Settle the article's URL; return what is kept under it. Raise ``DropItem`` for a copy.
+
+        Raises :class:`newsbot.errors.DataError`; may then be called again.
+        """
+        kept = self._addresses.choose(item)
+        owner = self._context.storage.text_owner(item.source, item.content_hash)
+        if owner is not None and fingerprint(owner) != fingerprint(item.canonical_url):
+            self._context.storage.store(item)  # records this address beside the owner's
+            self._removals.stored(item)
+            self._context.count("duplicates/text")
+            self._context.count_site(item.source, "duplicates")
+            raise Dropped(Reason.SAME_TEXT, f"as {owner}")
+        if kept is not None and (_is_same(kept, item) if owner is not None else _is_trifle(kept, item)):
+            if owner is not None and fingerprint(canonicalize(item.url)) != fingerprint(item.canonical_url):
+                self._context.storage.store(item)  # records this address
+                self._removals.stored(item)
+            if kept.rights != item.rights:  # a reservation holds from now on, also for an unchanged text
+                self._context.storage.save_rights(kept.canonical_url, item.rights)
+            settle(self._context.storage, kept.canonical_url, ())  # who stored it may have been killed before
+            self._context.count("articles/unchanged")
+            raise Dropped(Reason.UNCHANGED)
+        return kept
 
 
 def _is_trifle(kept: Article, new: Article) -> bool:

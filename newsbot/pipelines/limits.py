@@ -10,23 +10,27 @@ from typing import Any
 
 from scrapy import signals
 from scrapy.crawler import Crawler
-from scrapy.exceptions import DropItem, NotConfigured
+from scrapy.exceptions import NotConfigured
 
-from newsbot.crawl.context import CrawlState
-from newsbot.items import Article
+from newsbot.crawl.assembly import Crawl
+from newsbot.crawl.failures import Dropped
+from newsbot.items import Article, Reason
 
 
-class LimitReached(DropItem):
-    """The crawl has all the articles it may take."""
+class LimitReached(Dropped):
+    """The crawl has all the articles it may take; ``limit`` is the argument that says so."""
 
-    hand_back = True
+    def __init__(self, limit: str) -> None:
+        super().__init__(Reason.LIMIT)
+        self.args = (limit,)
 
 
 class LimitsPipeline:
     """Counts articles that pass and gives back the place of those dropped later."""
 
     def __init__(self, crawler: Crawler) -> None:
-        arguments = CrawlState.of(crawler).arguments
+        self._scope = Crawl.of(crawler).scope
+        arguments = self._scope.arguments
         self.in_all = arguments.max_articles
         self.per_site = arguments.max_articles_per_site
         if self.in_all is None and self.per_site is None:
@@ -50,12 +54,11 @@ class LimitsPipeline:
         """Return the article, or raise :class:`LimitReached`."""
         if not isinstance(item, Article):
             return item
-        state = CrawlState.of(self.crawler)
         if self.in_all is not None and sum(self._taken.values()) >= self.in_all:
             self._close()
             raise LimitReached("max_articles")
         if self.per_site is not None and self._taken.get(item.source, 0) >= self.per_site:
-            state.limited.add(item.source)
+            self._scope.limited.add(item.source)
             raise LimitReached("max_articles_per_site")
         self._taken[item.source] = self._taken.get(item.source, 0) + 1
         self._under_way.add(id(item))
@@ -69,7 +72,7 @@ class LimitsPipeline:
         if self._under_way:
             return  # one of them may still be dropped and give its place back
         if self.per_site is not None and self._taken[item.source] >= self.per_site:
-            CrawlState.of(self.crawler).limited.add(item.source)
+            self._scope.limited.add(item.source)
         if self.in_all is not None and sum(self._taken.values()) >= self.in_all:
             self._close()
 

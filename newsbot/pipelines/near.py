@@ -8,7 +8,7 @@ from typing import Any
 
 from scrapy.crawler import Crawler
 
-from newsbot.crawl.context import CrawlState
+from newsbot.crawl.assembly import Crawl
 from newsbot.dedup.decision import Relation
 from newsbot.dedup.index import Near
 from newsbot.dedup.minhash import signature
@@ -37,7 +37,7 @@ class NearDuplicatePipeline:
     """
 
     def __init__(self, crawler: Crawler) -> None:
-        self.crawler = crawler
+        self._stories = StoryFinder(Crawl.of(crawler))
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> NearDuplicatePipeline:
@@ -47,54 +47,59 @@ class NearDuplicatePipeline:
     async def process_item(self, item: Any) -> Any:
         """Return the article with its story; wait while the data are away."""
         if isinstance(item, Article):
-            await find_story(CrawlState.of(self.crawler), item)
+            await self._stories.find(item)
         return item
 
 
-async def find_story(state: CrawlState, article: Article) -> None:
-    """Put the article into the index under its URL, and find its story; wait while the data are away."""
-    found = await state.outage.patiently(_ask, state, article)
-    for pause in WAITS:
-        if await state.outage.patiently(_all_stored, state, found):
-            break
-        await asyncio.sleep(pause)
-    else:
-        await state.outage.patiently(_all_stored, state, found)
-    await state.outage.patiently(_decide, state, article, found)
+class StoryFinder:
+    """Puts articles into the index and finds their stories."""
 
+    def __init__(self, crawl: Crawl) -> None:
+        self._context, self._peers = crawl.context, crawl.peers
 
-def _ask(state: CrawlState, article: Article) -> _Found:
-    """Ask the index, and add the article to it."""
-    with state.timed("dedup_near"):
-        mine = signature(article.text)
-        return _Found(
-            state.index.check_and_insert(article.canonical_url, article.source, mine, state.clock())
-        )
+    async def find(self, article: Article) -> None:
+        """Put the article into the index under its URL, and find its story; wait while the data are away."""
+        found = await self._context.outage.patiently(self._ask, article)
+        for pause in WAITS:
+            if await self._context.outage.patiently(self._all_stored, found):
+                break
+            await asyncio.sleep(pause)
+        else:
+            await self._context.outage.patiently(self._all_stored, found)
+        await self._context.outage.patiently(self._decide, article, found)
 
+    def _ask(self, article: Article) -> _Found:
+        """Ask the index, and add the article to it."""
+        with self._context.timed("dedup_near"):
+            mine = signature(article.text)
+            return _Found(
+                self._context.index.check_and_insert(
+                    article.canonical_url, article.source, mine, self._context.clock()
+                )
+            )
 
-def _all_stored(state: CrawlState, found: _Found) -> bool:
-    """Read the texts that are not known yet; False if one is not there."""
-    with state.timed("dedup_near"):
-        missing = [one.doc_id for one in found.near[:MAX_NEIGHBOURS] if one.doc_id not in found.kept]
-        for doc_id in missing:
-            kept = state.storage.article(doc_id)
-            if kept is not None:
-                found.kept[doc_id] = kept
-        return found.kept.keys() >= set(missing)
+    def _all_stored(self, found: _Found) -> bool:
+        """Read the texts that are not known yet; False if one is not there."""
+        with self._context.timed("dedup_near"):
+            missing = [one.doc_id for one in found.near[:MAX_NEIGHBOURS] if one.doc_id not in found.kept]
+            for doc_id in missing:
+                kept = self._context.storage.article(doc_id)
+                if kept is not None:
+                    found.kept[doc_id] = kept
+            return found.kept.keys() >= set(missing)
 
-
-def _decide(state: CrawlState, article: Article, found: _Found) -> None:
-    with state.timed("dedup_near"):
-        decision = place(article, found.near, found.kept)
-    article.story = decision.story
-    article.duplicate_of = decision.duplicate_of
-    article.derived_from = decision.derived_from
-    article.relation = decision.relation.value
-    article.similarity = round(decision.similarity, 3) or None
-    state.peers.pop(article.canonical_url, None)
-    if decision.peers:
-        state.peers[article.canonical_url] = decision
-    if decision.relation is Relation.DERIVED:
-        state.count("duplicates/derived")
-    elif decision.relation is not Relation.NEW:
-        state.count("duplicates/near")
+    def _decide(self, article: Article, found: _Found) -> None:
+        with self._context.timed("dedup_near"):
+            decision = place(article, found.near, found.kept)
+        article.story = decision.story
+        article.duplicate_of = decision.duplicate_of
+        article.derived_from = decision.derived_from
+        article.relation = decision.relation.value
+        article.similarity = round(decision.similarity, 3) or None
+        self._peers.pop(article.canonical_url, None)
+        if decision.peers:
+            self._peers[article.canonical_url] = decision
+        if decision.relation is Relation.DERIVED:
+            self._context.count("duplicates/derived")
+        elif decision.relation is not Relation.NEW:
+            self._context.count("duplicates/near")

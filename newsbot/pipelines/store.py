@@ -6,16 +6,16 @@ from dataclasses import replace
 from typing import Any
 
 from scrapy.crawler import Crawler
-from scrapy.exceptions import DropItem
 
-from newsbot.crawl.context import CrawlState
+from newsbot.crawl.assembly import Crawl
+from newsbot.crawl.failures import Dropped
 from newsbot.dedup.minhash import signature
 from newsbot.dedup.story_merge import join, settle
 from newsbot.errors import DataError, RecordBusy
-from newsbot.items import Article
-from newsbot.pipelines.exact import drop_copy
-from newsbot.pipelines.near import find_story
-from newsbot.sites.removals import REMOVED, forget_texts, is_out
+from newsbot.items import Article, Reason
+from newsbot.pipelines.exact import CopyFilter
+from newsbot.pipelines.near import StoryFinder
+from newsbot.sites.removals import forget_texts, is_out
 from newsbot.storage.base import Stored, Verdict
 from newsbot.storage.records import of_one_page
 
@@ -27,7 +27,9 @@ class StorePipeline:
     """Stores; what was not new is dropped with its reason."""
 
     def __init__(self, crawler: Crawler) -> None:
-        self.crawler = crawler
+        crawl = Crawl.of(crawler)
+        self._context, self._removals, self._peers = crawl.context, crawl.removals, crawl.peers
+        self._copies, self._stories = CopyFilter(crawl), StoryFinder(crawl)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> StorePipeline:
@@ -38,111 +40,112 @@ class StorePipeline:
         """Return the stored article with its version, or raise ``DropItem``; wait while the data are away."""
         if not isinstance(item, Article):
             return item
-        state = CrawlState.of(self.crawler)
-        stored = await _store(state, item)
+        stored = await self._store(item)
         for _ in range(TRIES):
             if stored.verdict is not Verdict.TAKEN:
                 break
-            kept = await _look_again(state, item)
-            stored = await _store(state, item, None if kept is None else kept.content_hash)
+            kept = await self._look_again(item)
+            stored = await self._store(item, None if kept is None else kept.content_hash)
         else:
             raise RecordBusy(f"{item.canonical_url}: others store other texts under this URL all the time")
-        state.latecomers.stored(item)
+        self._removals.stored(item)
         item.version = stored.version
-        await state.outage.patiently(_settle, state, item, stored)
-        return self._tell(state, item, stored)
+        await self._context.outage.patiently(self._settle, item, stored)
+        return self._tell(item, stored)
 
-    @staticmethod
-    def _tell(state: CrawlState, item: Article, stored: Stored) -> Article:
+    def _tell(self, item: Article, stored: Stored) -> Article:
         if stored.verdict is Verdict.SAME_TEXT:
-            state.count("duplicates/text")
-            state.count_site(item.source, "duplicates")
-            raise DropItem(f"same_text as {stored.canonical_url}")
+            self._context.count("duplicates/text")
+            self._context.count_site(item.source, "duplicates")
+            raise Dropped(Reason.SAME_TEXT, f"as {stored.canonical_url}")
         if stored.verdict is Verdict.UNCHANGED:
-            state.count("articles/unchanged")
-            raise DropItem("unchanged")
-        state.count(f"articles/{stored.verdict}")
-        state.count_site(item.source, "articles" if stored.verdict is Verdict.NEW else "updated")
-        state.books.last_article[item.source] = state.clock()
+            self._context.count("articles/unchanged")
+            raise Dropped(Reason.UNCHANGED)
+        self._context.count(f"articles/{stored.verdict}")
+        self._context.count_site(item.source, "articles" if stored.verdict is Verdict.NEW else "updated")
+        self._context.books.last_article[item.source] = self._context.clock()
         return item
 
+    async def _store(self, article: Article, over: str | None = None) -> Stored:
+        """Store, and wait while the data are away."""
+        await self._context.outage.patiently(self._bridge, article, over)
+        lost_answers = 0
 
-async def _store(state: CrawlState, article: Article, over: str | None = None) -> Stored:
-    """Store, and wait while the data are away."""
-    await state.outage.patiently(_bridge, state, article, over)
-    lost_answers = 0
+        async def store() -> Stored:
+            nonlocal lost_answers
+            self._refuse_removed(article)  # it may have waited for long
+            try:
+                return await self._context.store(article, over)
+            except DataError as error:
+                lost_answers += not isinstance(error, RecordBusy)
+                raise
 
-    async def store() -> Stored:
-        nonlocal lost_answers
-        _refuse_removed(state, article)  # it may have waited for long
-        try:
-            return await state.store(article, over)
-        except DataError as error:
-            lost_answers += not isinstance(error, RecordBusy)
-            raise
+        stored = await self._context.outage.patiently_await(store)
+        if stored.verdict is Verdict.UNCHANGED and lost_answers:
+            # it was kept by the try whose answer was lost
+            return replace(stored, verdict=Verdict.NEW if stored.version == 1 else Verdict.UPDATED)
+        return stored
 
-    stored = await state.outage.patiently_await(store)
-    if stored.verdict is Verdict.UNCHANGED and lost_answers:
-        # it was kept by the try whose answer was lost
-        return replace(stored, verdict=Verdict.NEW if stored.version == 1 else Verdict.UPDATED)
-    return stored
+    async def _look_again(self, article: Article) -> Article | None:
+        """Choose the URL anew: another page was kept under it. Return what is kept under the one chosen.
 
+        The index may have the text of either under the URL of the other: each is put where it belongs.
+        """
+        before = article.canonical_url
+        other = await self._context.outage.patiently(self._context.storage.article, before)
+        if other is not None:
+            text = signature(other.text)
+            await self._context.outage.patiently(
+                self._context.index.check_and_insert,
+                other.canonical_url,
+                other.source,
+                text,
+                self._context.clock(),
+            )
+        self._peers.pop(before, None)
+        kept = await self._context.outage.patiently(self._copies.drop, article)
+        await self._stories.find(article)
+        return kept
 
-async def _look_again(state: CrawlState, article: Article) -> Article | None:
-    """Choose the URL anew: another page was kept under it. Return what is kept under the one chosen.
+    def _bridge(self, article: Article, over: str | None) -> None:
+        """Make one story of those that the article belongs to, before it is stored.
 
-    The index may have the text of either under the URL of the other: each is put where it belongs.
-    """
-    before = article.canonical_url
-    other = await state.outage.patiently(state.storage.article, before)
-    if other is not None:
-        text = signature(other.text)
-        await state.outage.patiently(
-            state.index.check_and_insert, other.canonical_url, other.source, text, state.clock()
-        )
-    state.peers.pop(before, None)
-    kept = await state.outage.patiently(drop_copy, state, article)
-    await find_story(state, article)
-    return kept
+        Once it is stored its page counts as unchanged: after a kill nobody would ask about its peers.
+        The article's own id is not considered yet, for another page's article may be on its way to this URL;
+        the id of an article that it replaces is (``over``: the text of that one, if another page gave it).
+        """
+        placed = self._peers.get(article.canonical_url)
+        if placed is None:
+            return
+        with self._context.timed("store"):
+            before = self._context.storage.article(article.canonical_url)
+            if (
+                before is not None
+                and before.content_hash != over
+                and not of_one_page(before.url, article.url)
+            ):
+                before = None
+            if before is not None and before.story != placed.story:
+                article.story = join(self._context.storage, [before.canonical_url, *placed.peers])
+            elif placed.apart:
+                article.story = join(self._context.storage, placed.peers)
 
+    def _refuse_removed(self, article: Article) -> None:
+        """Drop what was taken out since it was looked at first; its text is in the index by now."""
+        if is_out(article, self._removals.covers):
+            forget_texts(self._context.index, [article.canonical_url], self._context.clock())
+            self._peers.pop(article.canonical_url, None)
+            self._context.count(f"dropped/{Reason.REMOVED}")
+            raise Dropped(Reason.REMOVED)
 
-def _bridge(state: CrawlState, article: Article, over: str | None) -> None:
-    """Make one story of those that the article belongs to, before it is stored.
-
-    Afterwards its page counts as unchanged, and after a kill nobody asks about its peers again. Its own id
-    takes no part yet, for another page's article may be under way to this URL; one that it replaces does
-    (``over``: the text of that one, if another page gave it).
-    """
-    placed = state.peers.get(article.canonical_url)
-    if placed is None:
-        return
-    with state.timed("store"):
-        before = state.storage.article(article.canonical_url)
-        if before is not None and before.content_hash != over and not of_one_page(before.url, article.url):
-            before = None
-        if before is not None and before.story != placed.story:
-            article.story = join(state.storage, [before.canonical_url, *placed.peers])
-        elif placed.apart:
-            article.story = join(state.storage, placed.peers)
-
-
-def _refuse_removed(state: CrawlState, article: Article) -> None:
-    """Drop what was taken out since it was looked at first; its text is in the index by now."""
-    if is_out(article, state.is_removed):
-        forget_texts(state.index, [article.canonical_url], state.clock())
-        state.peers.pop(article.canonical_url, None)
-        state.count(f"dropped/{REMOVED}")
-        raise DropItem(REMOVED)
-
-
-def _settle(state: CrawlState, article: Article, stored: Stored) -> None:
-    """Bring the article and those that resemble it into one story; others may have met them meanwhile."""
-    url = article.canonical_url
-    placed = state.peers.get(url)
-    peers = placed.peers if placed else ()
-    with state.timed("store"):
-        if stored.verdict is Verdict.SAME_TEXT:
-            settle(state.storage, url, peers, stored.canonical_url)
-        else:
-            article.story = settle(state.storage, url, peers)
-    state.peers.pop(url, None)
+    def _settle(self, article: Article, stored: Stored) -> None:
+        """Bring the article and those that resemble it into one story; others may have met them meanwhile."""
+        url = article.canonical_url
+        placed = self._peers.get(url)
+        peers = placed.peers if placed else ()
+        with self._context.timed("store"):
+            if stored.verdict is Verdict.SAME_TEXT:
+                settle(self._context.storage, url, peers, stored.canonical_url)
+            else:
+                article.story = settle(self._context.storage, url, peers)
+        self._peers.pop(url, None)

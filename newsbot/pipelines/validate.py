@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from scrapy.crawler import Crawler
-from scrapy.exceptions import DropItem
 
-from newsbot.crawl.context import CrawlState
-from newsbot.items import Article
-from newsbot.sites.removals import REMOVED, is_out
+from newsbot.crawl.assembly import Crawl
+from newsbot.crawl.failures import Dropped
+from newsbot.items import Article, Reason
+from newsbot.sites.removals import is_out
 from newsbot.urls import canonicalize
 
 MAX_TEXT = 5_000_000
@@ -27,7 +27,7 @@ def fault_of(article: Article) -> str | None:
     try:
         article.canonical_url = canonicalize(article.canonical_url or article.url)
     except ValueError:
-        return "bad_url"
+        return Reason.BAD_URL.value
     article.title = article.title.strip()[:MAX_TITLE]
     article.text = article.text[:MAX_TEXT]
     return None
@@ -37,7 +37,9 @@ class ValidatePipeline:
     """Drops what is no whole article, and what lies outside the dates that were asked for."""
 
     def __init__(self, crawler: Crawler) -> None:
-        self.crawler = crawler
+        crawl = Crawl.of(crawler)
+        self._context, self._removals = crawl.context, crawl.removals
+        self._arguments = crawl.scope.arguments
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> ValidatePipeline:
@@ -48,21 +50,18 @@ class ValidatePipeline:
         """Return the article, or raise ``DropItem`` with the reason."""
         if not isinstance(item, Article):
             return item
-        state = CrawlState.of(self.crawler)
-        reason = fault_of(item) or self._outside(state, item) or self._removed(state, item)
+        reason = fault_of(item) or self._outside(item) or self._removed(item)
         if reason is not None:
-            state.count(f"dropped/{reason}")
-            raise DropItem(reason)
+            self._context.count(f"dropped/{reason}")
+            raise Dropped(reason)
         return item
 
-    @staticmethod
-    def _removed(state: CrawlState, article: Article) -> str | None:
+    def _removed(self, article: Article) -> str | None:
         """Return the reason for what is to stay out."""
-        return REMOVED if is_out(article, state.is_removed) else None
+        return Reason.REMOVED.value if is_out(article, self._removals.covers) else None
 
-    @staticmethod
-    def _outside(state: CrawlState, article: Article) -> str | None:
-        arguments, moment = state.arguments, article.published_at
+    def _outside(self, article: Article) -> str | None:
+        arguments, moment = self._arguments, article.published_at
         if moment is None:
             return None
         if arguments.since and moment < arguments.since:

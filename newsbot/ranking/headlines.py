@@ -14,7 +14,7 @@ from hashlib import blake2b
 from itertools import takewhile
 
 from newsbot.frontier.base import Entry
-from newsbot.items import Kind, Where
+from newsbot.items import Kind, Reason, Where
 from newsbot.text.words import token_bytes
 
 PLACES = 65_536
@@ -91,10 +91,6 @@ LEAST_WORDS = 4
 """Shorter ones ("Weather", "News in brief") say nothing."""
 LAST = 1.0
 """The priority of what was listed under another address: behind all else."""
-SAME_HEADLINE = "same headline"
-_ELSEWHERE = f"{SAME_HEADLINE} as under another address"
-_KNOWN = "same_headline"
-"""Until it is named: key of the entry's data with the fingerprint of the earlier address."""
 _LISTS = (Where.FEED.value, Where.NEWS_SITEMAP.value)
 
 
@@ -126,20 +122,24 @@ class Headlines:
         self._table.put(key, Address(entry.fingerprint, own), MAX_ADDRESSES)
         if known is None:
             return entry
-        return replace(entry, priority=LAST, data={**data, "why": _ELSEWHERE, _KNOWN: known.fingerprint})
+        return replace(
+            entry,
+            priority=LAST,
+            data={**data, "why": Reason.SAME_HEADLINE.value, "same_headline": known.fingerprint},
+        )
 
 
 def unnamed(entries: Iterable[Entry]) -> set[bytes]:
     """Return the fingerprints of the earlier addresses of those that are marked."""
-    return {entry.data[_KNOWN] for entry in entries if _KNOWN in entry.data}
+    return {entry.data["same_headline"] for entry in entries if "same_headline" in entry.data}
 
 
 def name(entries: Iterable[Entry], urls: Mapping[bytes, str]) -> None:
-    """Tell in those that are marked which address had the headline first, where it is known."""
+    """Add to the reason of those that are marked which address had the headline first, if it is known."""
     for entry in entries:
-        known = entry.data.pop(_KNOWN, None)
-        if known in urls:
-            entry.data["why"] = f"{SAME_HEADLINE} as {urls[known]}"
+        known = entry.data.pop("same_headline", None)
+        if known is not None and known in urls:
+            entry.data["why"] = f"{Reason.SAME_HEADLINE}:{urls[known]}"
 
 
 def _fits(lead: int, other: int) -> bool:

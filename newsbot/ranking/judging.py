@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from newsbot.discovery.traps import is_archive, is_archive_front, is_pagination, trap
-from newsbot.items import Kind, Link, Where
+from newsbot.items import Kind, Link, Reason, Where, read_reason
 from newsbot.rules.learn import LearnedRule
 from newsbot.rules.match import Match, classify
 from newsbot.rules.schema import Rule
@@ -73,12 +73,18 @@ _DOUBT = 0.7
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """What is to become of a link. ``reason`` is a short token; after a colon may stand the detail."""
+    """What is to become of a link. ``reason`` is a short token (:class:`Reason`, or where the link was
+    found); a detail may follow after a colon."""
 
     kind: Kind
     priority: float
     accepted: bool
     reason: str
+
+    @property
+    def token(self) -> str:
+        """The reason without its detail."""
+        return read_reason(self.reason)[0]
 
 
 def judge(
@@ -96,7 +102,7 @@ def judge(
     try:
         url = canonicalize(link.url, rule.drop_query)
     except ValueError:
-        return _rejected("bad_url")
+        return _rejected(Reason.BAD_URL)
     match = classify(rule, url)
     if (obstacle := _obstacle(link, url, rule, match, depth)) is not None:
         return _rejected(obstacle)
@@ -150,10 +156,10 @@ def odds_of_text(text: str | None) -> float:
 def _obstacle(link: Link, url: str, rule: Rule, match: Match, depth: int) -> str | None:
     """Return why a link may not be followed, whatever it is."""
     if match.denied:
-        return f"denied:{match.pattern.text if match.pattern else ''}"
+        return f"{Reason.DENIED}:{match.pattern.text if match.pattern else ''}"
     if link.where not in _DECLARED and not _is_on(url, rule.domain):
-        return "offsite"
-    return "too_deep" if depth > rule.max_depth else None
+        return Reason.OFFSITE
+    return Reason.TOO_DEEP if depth > rule.max_depth else None
 
 
 def _by_evidence(
@@ -163,17 +169,19 @@ def _by_evidence(
     declared = link.where in _DECLARED
     if not declared and (is_pagination(url) or is_archive(url) or is_archive_front(url)):
         useless = _USELESS_LISTS.intersection(features(url))
-        return _rejected("unlikely_list") if useless else _section(link, depth, "list")
+        return _rejected(Reason.UNLIKELY_LIST) if useless else _section(link, depth, Reason.LIST)
     if is_front_page(url):
-        return _rejected("front_page")
+        return _rejected(Reason.FRONT_PAGE)
     known = learned is not None and learned.trees and learned.log_odds(url) >= _ODDS_BESIDE_RULE
     if rule.article and not declared and not known:
-        return _rejected("not_in_rule")
+        return _rejected(Reason.NOT_IN_RULE)
     score = probability(article_odds(link, url, learned))
     if declared:
         return _article(link, score * _DOUBT if rule.article else score, now, link.where.value)
     return (
-        _article(link, score, now, "likely_article") if score >= THRESHOLD else _rejected("unlikely_article")
+        _article(link, score, now, Reason.LIKELY_ARTICLE)
+        if score >= THRESHOLD
+        else _rejected(Reason.UNLIKELY_ARTICLE)
     )
 
 
@@ -212,8 +220,8 @@ def _rejected(reason: str) -> Judgement:
 
 def _why(link: Link, match: Match) -> str:
     if match.pattern is not None:
-        return f"rule:{match.pattern.text}"
-    return "rule" if match.kind is not None else link.where.value
+        return f"{Reason.RULE}:{match.pattern.text}"
+    return Reason.RULE if match.kind is not None else link.where.value
 
 
 def _is_on(url: str, domain: str) -> bool:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from newsbot.discovery.list_probing import shape_of
-from newsbot.items import Link, Where
+from newsbot.items import Link, Reason, Where
 from newsbot.ranking.judging import Judgement
 from newsbot.rules.examples import Examples
 from newsbot.rules.learn import LearnedRule, learned_from
@@ -30,13 +30,11 @@ MAX_SITES = 5000
 """Sites of which examples are kept in memory."""
 SHORT_TEXT = 3
 """Words: links of menus with no more are the names of sections."""
-EXPLORED_REASONS = frozenset(("unlikely_article", "not_in_rule"))
+EXPLORED_REASONS = frozenset((Reason.UNLIKELY_ARTICLE, Reason.NOT_IN_RULE))
 OF_PAGES = 0.5
 """Explored pages are at most this part of the share of all pages: they must not spoil the crawl."""
-EXPLORED = "explored"
-"""Why a link was fetched that was rejected."""
 EXPLORED_PRIORITY = 5.0
-"""Such links come last."""
+"""Explored links come last."""
 MAX_BARREN = 3
 """Pages of a shape that were explored in vain, after which the shape is left alone in this crawl."""
 NOTE_KIND = "addresses:"
@@ -94,7 +92,7 @@ class Lessons:
         """Take in what a page that was fetched as an article turned out to be; ``why`` it was fetched."""
         site = self._site(rule.domain)
         site.pages += 1
-        if why == EXPLORED and not article:
+        if why == Reason.EXPLORED and not article:
             site.barren[shape_of(url)] += 1
         if not learns(rule):
             return

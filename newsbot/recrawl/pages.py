@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from newsbot.items import PageRecord
+from newsbot.items import EventKind, PageRecord
 from newsbot.recrawl.baselines import NUTCH_FASTER, NUTCH_SLOWER
 from newsbot.recrawl.policy import Outcome
 from newsbot.rules.schema import Rule
@@ -16,8 +16,6 @@ QUIET_AFTER: Final = 3
 """Unchanged answers in a row that end an article's ladder."""
 DAY: Final = 86400.0
 LONGEST_REST: Final = 30 * DAY
-EVENT: Final = "planned"
-"""The event of a page's history that ends a visit; ``changed`` in it says what was seen."""
 _SLACK = 0.05
 """A look this share of an age before a step counts as that step."""
 
@@ -60,7 +58,7 @@ def visits(record: PageRecord | None) -> list[tuple[float, bool | None]]:
     return [
         (float(event["at"]), event.get("changed"))
         for event in history
-        if event.get("event") == EVENT and isinstance(event.get("at"), int | float)
+        if event.get("event") == EventKind.PLANNED and isinstance(event.get("at"), int | float)
     ]
 
 

@@ -6,10 +6,11 @@ so that no item of a feed is found later than 12 hours after its publication eve
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from newsbot.items import PageRecord
+from newsbot.items import PageRecord, Reason
 from newsbot.recrawl.policy import FixedIntervals, Outcome, Policy
 from newsbot.rules.schema import Rule
 
@@ -32,12 +33,22 @@ GIVE_UP_AFTER: Final = 10
 MISSING_TOO_EARLY: Final = HOUR
 """Feeds announce pages before every server has them: the second look at one never seen."""
 
-KNOWN_PAGE: Final = {
-    "redirect_known": "redirects to a page that is known",
-    "same_page": "differs from a known page in a session's id only",
+KNOWN_PAGE: Final[Mapping[str, str]] = {
+    Reason.REDIRECT_KNOWN: "redirects to a page that is known",
+    Reason.SAME_PAGE: "differs from a known page in a session's id only",
 }
 """Causes that are no fault of the page: it is another one's address."""
-FINAL_CAUSES = frozenset({"robots", "denied", "private_address", "scheme", "bad_url", "too_large", "ignored"})
+FINAL_CAUSES = frozenset(
+    (
+        Reason.ROBOTS,
+        Reason.DENIED,
+        Reason.PRIVATE_ADDRESS,
+        Reason.SCHEME,
+        Reason.BAD_URL,
+        Reason.TOO_LARGE,
+        Reason.IGNORED,
+    )
+)
 """Causes that asking again does not cure."""
 
 
@@ -70,9 +81,9 @@ def plan(
     (0 to 1, random) spreads sources that fail by a fifth, so that they do not all come back together.
     """
     rest = policy.interval(record, outcome, rule, now)
-    if outcome.error == "too_young":
+    if outcome.error == Reason.TOO_YOUNG:
         return _not_yet(record, rest, now)
-    if outcome.error == "unnamed":
+    if outcome.error == Reason.UNNAMED:
         return Plan(now + UNNAMED_REST, "done", "no rule names it any more")
     if outcome.kind.is_source:
         return _source(record, outcome, rest, now, spread=0.8 + 0.4 * jitter)

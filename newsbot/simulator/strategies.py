@@ -10,17 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
-from newsbot.items import Kind, PageRecord
+from newsbot.items import Event, EventKind, Kind, PageRecord
 from newsbot.recrawl.baselines import MinifluxType, NutchType
 from newsbot.recrawl.budget import Controller
 from newsbot.recrawl.estimators import rough_rate
 from newsbot.recrawl.index import SquareRootIndex
 from newsbot.recrawl.optimum import Optimum, number_for
-from newsbot.recrawl.pages import EVENT, Ladder
+from newsbot.recrawl.pages import Ladder
 from newsbot.recrawl.policy import Outcome, Policy
 from newsbot.recrawl.polling import DAY, HOUR, SHORTEST, Array, Polled, PollPolicy, Rows
 from newsbot.recrawl.sources import first_threshold
@@ -119,7 +119,7 @@ class PageRecords:
         outcome = Outcome(kind=Kind.ARTICLE, status=200, changed=known)
         rest = self.policy.interval(record, outcome, self._rule, now)
         record.last_fetched = now
-        event: dict[str, Any] = {"at": now, "event": EVENT, "changed": known}
+        event: Event = {"at": now, "event": EventKind.PLANNED.value, "changed": known}
         record.history = [*record.history[1 - REMEMBERED :], event]
         return np.inf if rest is None else rest
 

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
 from datetime import datetime
+from functools import cached_property
 from itertools import islice
 from typing import Any, cast
 
@@ -18,16 +19,17 @@ from scrapy.http import Response
 from twisted.python.failure import Failure
 from w3lib.encoding import http_content_type_encoding
 
-from newsbot.crawl import address_guard as resolver
-from newsbot.crawl import auxiliary_scheduler as sidecrawl
+from newsbot.crawl import address_guard
+from newsbot.crawl import auxiliary_scheduler as auxiliary
 from newsbot.crawl.arguments import Arguments
-from newsbot.crawl.context import CrawlState
+from newsbot.crawl.assembly import Crawl
+from newsbot.crawl.context import Context
 from newsbot.crawl.failures import cause_of, cause_of_status
 from newsbot.crawl.visit import ASIDE_KEY
 from newsbot.discovery.sections import find_links
 from newsbot.errors import DataError, NotAnArticle
 from newsbot.extraction import parse_html
-from newsbot.items import PageRecord
+from newsbot.items import PageRecord, Reason
 from newsbot.monitoring.asking import Answer, Target, needs_get, next_hop, to_check
 from newsbot.monitoring.keeping import keep_report
 from newsbot.monitoring.rendering import write_reports
@@ -48,11 +50,11 @@ AHEAD = 500
 _TRIES = 3
 
 
-class MonitorSpider(sidecrawl.SideSpider):
+class MonitorSpider(auxiliary.SideSpider):
     """The arguments are in :mod:`newsbot.spiders.monitor_arguments`; wrong ones raise ``ArgumentError``."""
 
     name = "monitor"
-    custom_settings = sidecrawl.SETTINGS
+    custom_settings = auxiliary.SETTINGS
 
     def __init__(self, name: str | None = None, **arguments: Any) -> None:
         super().__init__(name)
@@ -76,20 +78,23 @@ class MonitorSpider(sidecrawl.SideSpider):
         """Return the arguments that all spiders share. Raises ``ArgumentError`` if any is wrong."""
         return parse_monitoring(given).scope
 
+    @cached_property
+    def _crawl(self) -> Crawl:
+        return Crawl.of(self.crawler)
+
     @property
-    def state(self) -> CrawlState:
-        """The crawl's shared state."""
-        return CrawlState.of(self.crawler)
+    def _context(self) -> Context:
+        return self._crawl.context
 
     @property
     def storage(self) -> Monitored:
         """The storage, as keeper of checks."""
-        return cast("Monitored", self.state.storage)
+        return cast("Monitored", self._context.storage)
 
     # --- what is asked for
     async def start(self) -> AsyncIterator[Any]:
         """Yield the pages of all sites in turn, few ahead of what is asked."""
-        rules = {rule.domain: rule for rule in self.state.selected_rules()}
+        rules = {rule.domain: rule for rule in self._crawl.scope.selected_rules()}
         self.counted = {domain: {} for domain in rules}
         left = {domain: self._requests(rule) for domain, rule in rules.items()}
         while left:
@@ -108,7 +113,7 @@ class MonitorSpider(sidecrawl.SideSpider):
                 for request in some:
                     yield request
             if left and not given:
-                await asyncio.sleep(max(0.2, self.state.outage.wait))
+                await asyncio.sleep(max(0.2, self._context.outage.wait))
 
     def _requests(self, rule: Rule) -> Iterator[Request]:
         """Yield the requests for the known pages of a site; before them, if links are followed, its seeds."""
@@ -124,7 +129,7 @@ class MonitorSpider(sidecrawl.SideSpider):
         if not self.asked.min_age:
             return list(pages)
         checked = self.storage.checked([page.fingerprint for page in pages])
-        oldest = self.state.clock() - self.asked.min_age
+        oldest = self._context.clock() - self.asked.min_age
         return [
             page for page in pages
             if page.fingerprint not in checked or checked[page.fingerprint].last.at <= oldest
@@ -144,7 +149,7 @@ class MonitorSpider(sidecrawl.SideSpider):
         target = Target(
             url=canonicalize(url, rule.drop_query),
             source=rule.domain,
-            run=self.state.started,
+            run=self._crawl.started,
             etag=None if page is None else page.etag,
             last_modified=None if page is None else page.last_modified,
             found_on=found_on,
@@ -197,9 +202,9 @@ class MonitorSpider(sidecrawl.SideSpider):
             yield self._request(step.url, step.target, str(request.method), tries + 1)
             return
         answer = _answer(response, None if step is None else step.fault)
-        yield await self._keep(to_check(step.target if step else target, answer, self.state.clock()))
+        yield await self._keep(to_check(step.target if step else target, answer, self._context.clock()))
         if target.reads and response.status < 300:
-            for found in links_of(self, response, target):
+            for found in self._links_of(response, target):
                 yield found
 
     def failed(self, failure: Failure) -> Iterator[Any]:
@@ -207,15 +212,15 @@ class MonitorSpider(sidecrawl.SideSpider):
         request: Request = failure.request  # type: ignore[attr-defined]  # Scrapy sets it
         assert failure.value is not None
         cause = cause_of(failure.value)
-        if cause == "dns" and host_key(request.url) in resolver.refused:
-            cause = "private_address"
+        if cause == Reason.DNS and host_key(request.url) in address_guard.refused:
+            cause = Reason.PRIVATE_ADDRESS.value
         again = self._again(request, cause)
         if again is not None:
             yield again
             return
         target: Target = request.cb_kwargs["target"]
         answer = Answer(method=str(request.method), fault=cause)
-        check = to_check(target, answer, self.state.clock())
+        check = to_check(target, answer, self._context.clock())
         with suppress(DataError):  # the outage has told it; the page is asked again in the next run
             self._save(check)
         self._count(check)
@@ -229,30 +234,69 @@ class MonitorSpider(sidecrawl.SideSpider):
 
     def _is_ours(self, url: str, target: Target) -> bool:
         """Return True where the redirect stays on the site: others were not asked for."""
-        return self.state.rule_for(url).domain == target.source
+        return self._context.rule_for(url).domain == target.source
 
     async def _keep(self, check: PageCheck) -> dict[str, Any]:
-        await self.state.outage.patiently(self._save, check)
+        await self._context.outage.patiently(self._save, check)
         self._count(check)
         return _item(check)
 
     def _save(self, check: PageCheck) -> None:
         """Keep a check, but of a page that was taken out while it was asked for."""
-        if not self.state.is_removed(fingerprint(check.url), host_key(check.url)):
+        if not self._crawl.removals.covers(fingerprint(check.url), host_key(check.url)):
             self.storage.save_checks([check])
 
     def _count(self, check: PageCheck) -> None:
         of_site = self.counted.setdefault(check.source, {})
         for name in ("checked", check.verdict.replace(" ", "_")):
             of_site[name] = of_site.get(name, 0) + 1
-            self.state.count(f"monitor/{name}")
+            self._context.count(f"monitor/{name}")
+
+    def _links_of(self, response: Response, target: Target) -> Iterator[Request]:
+        """Keep who links to what; yield requests for pages of the site that have no record."""
+        rule = self._context.rules.get(target.source)
+        found = {} if rule is None else self._on_site(response, rule)
+        try:
+            known = self.storage.pages(list(found))
+            linked = [_linked(page, response.url, target.depth + 1) for page in known.values()]
+            self.storage.discover(linked)
+        except DataError:  # the outage has told it; the links are read again in the next run
+            return
+        if rule is None or target.depth + 1 > rule.max_depth:
+            return
+        for key, url in found.items():
+            if key not in known:
+                yield self.request_for(url, rule, found_on=response.url, depth=target.depth + 1)
+
+    def _on_site(self, response: Response, rule: Rule) -> dict[bytes, str]:
+        """Return the links of a page to pages of its site, by fingerprint."""
+        content_type = (response.headers.get("Content-Type") or b"").decode("latin-1")
+        media = content_type.partition(";")[0].strip().lower()
+        if media and "html" not in media:
+            return {}
+        try:
+            tree = parse_html(response.body, http_content_type_encoding(content_type))
+        except NotAnArticle:  # empty, or a picture that says it is a page
+            return {}
+        found: dict[bytes, str] = {}
+        for link in find_links(tree, response.url):
+            try:
+                canonical = canonicalize(link.url, rule.drop_query)
+            except ValueError:
+                continue
+            if (
+                self._context.rule_for(link.url).domain == rule.domain
+                and not classify(rule, canonical).denied
+            ):
+                found.setdefault(fingerprint(canonical), link.url)
+        return found
 
     # --- the end
     def finish(self, reason: str) -> None:
         """Make and keep the report on each site, and say what it says."""
         reports = []
         for domain, counted in self.counted.items():
-            run = {"began": self.state.started, "ended": self.state.clock(), "reason": reason, **counted}
+            run = {"began": self._crawl.started, "ended": self._context.clock(), "reason": reason, **counted}
             try:
                 report = site_report(self.storage, domain)
                 keep_report(cast("Notes", self.storage), report, run)
@@ -268,7 +312,7 @@ class MonitorSpider(sidecrawl.SideSpider):
             )
         if self.asked.report is not None:
             try:
-                write_reports(self.asked.report, reports, self.state.clock())
+                write_reports(self.asked.report, reports, self._context.clock())
             except OSError as error:
                 logger.error("monitor cannot write report=%s fault=%s", self.asked.report, error.strerror)
 
@@ -294,44 +338,6 @@ def _item(check: PageCheck) -> dict[str, Any]:
     plain = asdict(replace(check, hops=()))
     plain["hops"] = [{"status": status, "to": to} for status, to in check.hops]
     return {**plain, "verdict": check.verdict, "outcome": check.outcome}
-
-
-def links_of(spider: MonitorSpider, response: Response, target: Target) -> Iterator[Request]:
-    """Keep who links to what; yield requests for pages of the site that have no record."""
-    rule = spider.state.rules.get(target.source)
-    found = {} if rule is None else _on_site(spider, response, rule)
-    try:
-        known = spider.storage.pages(list(found))
-        linked = [_linked(page, response.url, target.depth + 1) for page in known.values()]
-        spider.storage.discover(linked)
-    except DataError:  # the outage has told it; the links are read again in the next run
-        return
-    if rule is None or target.depth + 1 > rule.max_depth:
-        return
-    for key, url in found.items():
-        if key not in known:
-            yield spider.request_for(url, rule, found_on=response.url, depth=target.depth + 1)
-
-
-def _on_site(spider: MonitorSpider, response: Response, rule: Rule) -> dict[bytes, str]:
-    """Return the links of a page to pages of its site, by fingerprint."""
-    content_type = (response.headers.get("Content-Type") or b"").decode("latin-1")
-    media = content_type.partition(";")[0].strip().lower()
-    if media and "html" not in media:
-        return {}
-    try:
-        tree = parse_html(response.body, http_content_type_encoding(content_type))
-    except NotAnArticle:  # empty, or a picture that says it is a page
-        return {}
-    found: dict[bytes, str] = {}
-    for link in find_links(tree, response.url):
-        try:
-            canonical = canonicalize(link.url, rule.drop_query)
-        except ValueError:
-            continue
-        if spider.state.rule_for(link.url).domain == rule.domain and not classify(rule, canonical).denied:
-            found.setdefault(fingerprint(canonical), link.url)
-    return found
 
 
 def _linked(page: PageRecord, referrer: str, depth: int) -> PageRecord:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from datetime import datetime
+from functools import cached_property
 from typing import Any
 
 from scrapy import Request, Spider
@@ -12,20 +13,21 @@ from scrapy.http import Response
 from twisted.python.failure import Failure
 
 from newsbot.clock import system_clock, utc
-from newsbot.crawl import address_guard as resolver
+from newsbot.crawl import address_guard
 from newsbot.crawl.arguments import Arguments, parse_arguments
-from newsbot.crawl.context import CrawlState
+from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.failures import cause_of
-from newsbot.crawl.links.unnamed import UNNAMED
-from newsbot.crawl.sources import sources
-from newsbot.crawl.visit import META_KEY, Found, Visit
+from newsbot.crawl.seeds import seeds
+from newsbot.crawl.visit import META_KEY, Ending, Found, Visit
 from newsbot.errors import DataError
-from newsbot.items import Article
+from newsbot.items import Article, EventKind, Reason
 from newsbot.recrawl.planning import KNOWN_PAGE
-from newsbot.sites.removals import REMOVED
-from newsbot.spiders.paging import whole
-from newsbot.spiders.reading import read_response
+from newsbot.spiders.paging import Paging
+from newsbot.spiders.reading import Reader
 from newsbot.urls import host_key
+
+_NO_ERROR = (Reason.TOO_YOUNG, Reason.UNNAMED, Reason.LIMIT, Reason.REMOVED, *KNOWN_PAGE)
+"""Why a page was not asked for without a fault of the site."""
 
 
 class NewsSpider(Spider):
@@ -47,24 +49,31 @@ class NewsSpider(Spider):
         """Return the arguments of a crawl. Raises ``ArgumentError`` if any is wrong."""
         return parse_arguments(given, now=now)
 
-    @property
-    def crawl_state(self) -> CrawlState:
-        """The crawl's shared state."""
-        return CrawlState.of(self.crawler)
+    @cached_property
+    def _crawl(self) -> Crawl:
+        return Crawl.of(self.crawler)
+
+    @cached_property
+    def _reader(self) -> Reader:
+        return Reader(self._crawl, obeys_noindex=self.settings.getbool("NEWSBOT_OBEY_NOINDEX"))
+
+    @cached_property
+    def _paging(self) -> Paging:
+        assert self.crawler.engine is not None
+        return Paging(self._crawl, self.crawler.engine)
 
     async def start(self) -> AsyncIterator[Any]:
         """Yield the sources to begin with; the links middleware queues them."""
-        for found in sources(self.crawl_state):
+        for found in seeds(self._crawl.context, self._crawl.scope):
             yield found
 
     async def parse(self, response: Response, **kwargs: Any) -> AsyncIterator[Found | Article]:
         """Read one answer: links, and at most one article, of all its pages."""
         visit: Visit = response.meta[META_KEY]
-        for result in read_response(self.crawl_state, response, visit):
+        for result in self._reader.read(response, visit):
             article: Found | Article | None = result
             if isinstance(result, Article) and visit.next_page is not None:
-                assert self.crawler.engine is not None
-                article = await whole(self.crawl_state, self.crawler.engine, visit, result)
+                article = await self._paging.whole(visit, result)
             if article is not None:
                 yield article
 
@@ -75,14 +84,14 @@ class NewsSpider(Spider):
         visit: Visit | None = request.meta.get(META_KEY)
         if visit is None:
             return
-        state = self.crawl_state
+        context = self._crawl.context
         if isinstance(failure.value, DataError):
-            visit.given_back = True
+            visit.end(Ending.RETURNED)
             return
         cause = cause_of(failure.value)
-        if cause == "dns" and host_key(request.url) in resolver.refused:
-            cause = "private_address"
+        if cause == Reason.DNS and host_key(request.url) in address_guard.refused:
+            cause = Reason.PRIVATE_ADDRESS.value
         visit.outcome.error = cause
-        visit.note(state.clock(), "no_page", cause=cause, text=str(failure.value)[:200])
-        if cause not in ("too_young", UNNAMED, *KNOWN_PAGE, "limit", REMOVED) and not visit.guessed:
-            state.count_error(visit.rule.domain, cause)
+        visit.note(context.clock(), EventKind.NO_PAGE, cause=cause, text=str(failure.value)[:200])
+        if cause not in _NO_ERROR and not visit.guessed:
+            context.count_error(visit.rule.domain, cause)

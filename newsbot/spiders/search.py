@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator, Iterator, Mapping
 from datetime import datetime
+from functools import cached_property
 from typing import Any, cast
 
 from lxml.html import HtmlElement
@@ -13,10 +14,11 @@ from scrapy.http import Response
 from twisted.python.failure import Failure
 from w3lib.encoding import http_content_type_encoding
 
-from newsbot.crawl import auxiliary_scheduler as sidecrawl
+from newsbot.crawl import auxiliary_scheduler as auxiliary
 from newsbot.crawl.arguments import Arguments
+from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.completion import NO_TLS
-from newsbot.crawl.context import CrawlState
+from newsbot.crawl.context import Context
 from newsbot.crawl.failures import cause_of, cause_of_status
 from newsbot.crawl.visit import ASIDE_KEY
 from newsbot.discovery.sections import find_links
@@ -42,7 +44,7 @@ class SearchSpider(Spider):
     """The arguments are in :mod:`newsbot.spiders.search_arguments`; wrong ones raise ``ArgumentError``."""
 
     name = "search"
-    custom_settings = sidecrawl.SETTINGS
+    custom_settings = auxiliary.SETTINGS
 
     def __init__(self, name: str | None = None, **arguments: Any) -> None:
         super().__init__(name)
@@ -56,25 +58,28 @@ class SearchSpider(Spider):
         """Return the arguments that all spiders share. Raises ``ArgumentError`` if any is wrong."""
         return parse_searching(given).scope
 
+    @cached_property
+    def _crawl(self) -> Crawl:
+        return Crawl.of(self.crawler)
+
     @property
-    def state(self) -> CrawlState:
-        """The crawl's shared state."""
-        return CrawlState.of(self.crawler)
+    def _context(self) -> Context:
+        return self._crawl.context
 
     async def start(self) -> AsyncIterator[Any]:
         """Yield the places to begin with, then all pages of the sites that are known."""
-        state = self.state
-        domains = {rule.domain: rule for rule in state.selected_rules()}
+        context = self._context
+        domains = {rule.domain: rule for rule in self._crawl.scope.selected_rules()}
         for rule in domains.values():
             if self.search.follow == "links":
                 for url in (rule.seeds + rule.sections) or (f"https://{rule.domain}/",):
                     yield self._request(url, rule)
         for url in self.arguments.urls:
-            rule = state.rule_for(url)
+            rule = context.rule_for(url)
             domains.setdefault(rule.domain, rule)
             yield self._request(url, rule)
         for domain, rule in domains.items():
-            for page in state.storage.iter_pages(source=domain):
+            for page in context.storage.iter_pages(source=domain):
                 if page.kind not in ("feed", "sitemap") and page.state != "gone":
                     yield self._request(page.url, rule)
 
@@ -97,11 +102,11 @@ class SearchSpider(Spider):
         content_type = (response.headers.get("Content-Type") or b"").decode("latin-1")
         tree, text = _read(response, content_type)
         if text is None:
-            self.state.count("search/no_text")
+            self._context.count("search/no_text")
             return
         found, whole = self.search.finder.find(text)
         if not whole:
-            self.state.count("search/cut_short")
+            self._context.count("search/cut_short")
             logger.warning("search cut short url=%s; the expressions took too long", response.url)
         await self._keep(response, rule, found)
         if tree is not None and self.search.follow == "links":
@@ -109,8 +114,8 @@ class SearchSpider(Spider):
                 yield request
 
     async def _keep(self, response: Response, rule: Rule, found: Mapping[Wanted, Places]) -> None:
-        state, url = self.state, canonicalize(response.url, rule.drop_query)
-        if state.is_removed(fingerprint(url), host_key(url)):
+        context, url = self._context, canonicalize(response.url, rule.drop_query)
+        if self._crawl.removals.covers(fingerprint(url), host_key(url)):
             return  # it was taken out while it was read
         results = [
             SearchResult(
@@ -119,20 +124,20 @@ class SearchSpider(Spider):
                 regex=wanted.regex,
                 url=url,
                 source=rule.domain,
-                looked_at=state.clock(),
+                looked_at=context.clock(),
                 positions=places.positions,
                 hits=places.hits,
             )
             for wanted, places in found.items()
         ]
-        await state.outage.patiently(cast("SearchResults", state.storage).save_results, results)
+        await context.outage.patiently(cast("SearchResults", context.storage).save_results, results)
         hits = sum(places.hits for places in found.values())
         for name, amount in (("pages", 1), ("found_on", bool(hits)), ("hits", hits)):
             self.counted[name] += amount
-            state.count(f"search/{name}", amount)
+            context.count(f"search/{name}", amount)
 
     def _links(self, tree: HtmlElement, response: Response, rule: Rule) -> Iterator[Request]:
-        depth, now = response.meta[DEPTH] + 1, self.state.now()
+        depth, now = response.meta[DEPTH] + 1, self._context.now()
         if depth > rule.max_depth:
             return
         for link in find_links(tree, response.url):
@@ -140,10 +145,10 @@ class SearchSpider(Spider):
                 canonical = canonicalize(link.url, rule.drop_query)
             except ValueError:
                 continue
-            if self.state.rule_for(link.url).domain != rule.domain or classify(rule, canonical).denied:
+            if self._context.rule_for(link.url).domain != rule.domain or classify(rule, canonical).denied:
                 continue
             if trap(canonical, now) is not None:
-                self.state.count("search/traps")
+                self._context.count("search/traps")
                 continue
             yield self._request(link.url, rule, depth)
 
@@ -164,7 +169,7 @@ class SearchSpider(Spider):
             yield request.replace(meta={**request.meta, ASIDE_KEY: tries})
             return
         self.counted["errors"] += 1
-        self.state.count(f"errors/{cause}")
+        self._context.count(f"errors/{cause}")
 
     def closed(self, reason: str) -> None:
         """Say what was found, and how to read it."""

@@ -18,10 +18,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain, zip_longest
 
-from newsbot.crawl.context import CrawlState
+from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.visit import Found, Visit
 from newsbot.discovery.sitemapparts import MAX_URLS, Child
-from newsbot.items import Kind, Link, PageRecord, Where
+from newsbot.items import EventKind, Kind, Link, PageRecord, Where
 from newsbot.ranking.judging import PATIENT_PRIORITY
 from newsbot.recrawl.planning import DAY, LONGEST_SOURCE_REST
 from newsbot.urls import canonicalize, fingerprint
@@ -56,47 +56,115 @@ class _Choice:
     left: int = 0
 
 
-def files_of(state: CrawlState, children: Sequence[Child], url: str, visit: Visit) -> Iterator[Found]:
-    """Yield the files of the index at ``url`` that are to be read now, and note what is left for later."""
-    choice = _choose(state, children, visit)
-    room = _room(state, visit.rule.domain)
-    depth = visit.lease.entry.depth + 1
-    for chosen in (choice.newer, choice.urgent, choice.doubtful, choice.patient):
-        patient = chosen is choice.doubtful or chosen is choice.patient
-        if chosen is choice.doubtful and state.arguments.since is None:
-            room //= 2  # something stays for the fresh files of other indexes
-        taken = chosen[: max(0, room)]
-        room -= len(taken)
-        choice.left += len(chosen) - len(taken)
-        state.sitemap_files[visit.rule.domain] += len(taken)
-        if taken:
-            yield Found(
-                links=tuple(_link(child) for child in taken),
-                referrer=url,
-                depth=depth,
-                force=chosen is choice.newer or chosen is choice.doubtful,
-                patient=patient,
-            )
-    _tell(state, visit, choice, len(children))
+class SitemapIndexes:
+    """Chooses files of sitemap indexes, and how long each rests; counts them in ``sources``."""
 
+    def __init__(self, crawl: Crawl) -> None:
+        self._context, self._scope, self._sources = crawl.context, crawl.scope, crawl.sources
 
-def rest_of_file(state: CrawlState, visit: Visit, newest: datetime | None = None) -> None:
-    """Let a file of an index rest: twice as long as before if it is unchanged, by its age if it is old.
+    def files(self, children: Sequence[Child], url: str, visit: Visit) -> Iterator[Found]:
+        """Yield the files of the index at ``url`` to be read now; note how many are left for later."""
+        choice = self._choose(children, visit)
+        room = self._room(visit.rule.domain)
+        depth = visit.lease.entry.depth + 1
+        for chosen in (choice.newer, choice.urgent, choice.doubtful, choice.patient):
+            patient = chosen is choice.doubtful or chosen is choice.patient
+            if chosen is choice.doubtful and self._scope.arguments.since is None:
+                room //= 2  # something stays for the fresh files of other indexes
+            taken = chosen[: max(0, room)]
+            room -= len(taken)
+            choice.left += len(chosen) - len(taken)
+            self._sources.sitemap_files[visit.rule.domain] += len(taken)
+            if taken:
+                yield Found(
+                    links=tuple(_link(child) for child in taken),
+                    referrer=url,
+                    depth=depth,
+                    force=chosen is choice.newer or chosen is choice.doubtful,
+                    patient=patient,
+                )
+        self._tell(visit, choice, len(children))
 
-    ``newest`` is the latest date in it, if it was read and says any.
-    """
-    if not visit.of_index:
-        return
-    now, before = state.clock(), visit.record
-    if visit.outcome.not_modified or visit.outcome.changed is False:
-        last = LONGEST_SOURCE_REST / 2
-        if before is not None and before.next_due is not None and before.last_fetched is not None:
-            last = before.next_due - before.last_fetched
-        rest = max(LONGEST_SOURCE_REST, 2 * last)
-    else:
-        rest = 0.0 if newest is None else (now - newest.timestamp()) * _OLD_BY
-    if rest >= LONGEST_SOURCE_REST:
-        visit.page["next_due"] = now + min(rest, LONGEST_SOURCE_REST if _is_live(visit) else LONGEST_REST)
+    def rest(self, visit: Visit, newest: datetime | None = None) -> None:
+        """Let a file of an index rest: twice as long as before if it is unchanged, by its age if it is old.
+
+        ``newest`` is the latest date in it, if it was read and says any.
+        """
+        if not visit.of_index:
+            return
+        now, before = self._context.clock(), visit.record
+        if visit.outcome.not_modified or visit.outcome.changed is False:
+            last = LONGEST_SOURCE_REST / 2
+            if before is not None and before.next_due is not None and before.last_fetched is not None:
+                last = before.next_due - before.last_fetched
+            rest = max(LONGEST_SOURCE_REST, 2 * last)
+        else:
+            rest = 0.0 if newest is None else (now - newest.timestamp()) * _OLD_BY
+        if rest >= LONGEST_SOURCE_REST:
+            visit.page["next_due"] = now + min(rest, LONGEST_SOURCE_REST if _is_live(visit) else LONGEST_REST)
+
+    def _choose(self, children: Sequence[Child], visit: Visit) -> _Choice:
+        choice = _Choice()
+        since = self._scope.since_of_sitemaps()
+        wanted = [
+            child for child in children if since is None or child.lastmod is None or child.lastmod >= since
+        ]
+        choice.old = len(children) - len(wanted)
+        unread: list[Child] = []
+        for child, page in self._looks(wanted, visit):
+            if page is None or page.last_fetched is None:
+                unread.append(child)
+            elif child.lastmod is not None and child.lastmod.timestamp() > page.last_fetched:
+                never_changed = page.checks >= CHECKS and not page.changes
+                if not self._may_look_again(page.last_fetched, visit):
+                    choice.left += 1
+                elif never_changed:
+                    choice.doubtful.append(child)
+                else:
+                    choice.newer.append(child)
+        _sort(choice, unread, self._context.clock())
+        return choice
+
+    def _looks(self, children: Sequence[Child], visit: Visit) -> Iterator[tuple[Child, PageRecord | None]]:
+        """Yield the files that are not queued already, with what is known of them."""
+        for start in range(0, len(children), _CHUNK):
+            part = children[start : start + _CHUNK]
+            keys = [fingerprint(canonicalize(child.url, visit.rule.drop_query)) for child in part]
+            pages = self._context.storage.pages(keys)
+            for child, key in zip(part, keys, strict=True):
+                page = pages.get(key)
+                if page is None or page.last_fetched is not None:
+                    yield child, page
+
+    def _may_look_again(self, seen: float, visit: Visit) -> bool:
+        """Return True if a changed file may be read again: two indexes may name each other for ever."""
+        return self._context.clock() - seen >= visit.rule.interval.get(Kind.SITEMAP, 0.0)
+
+    def _room(self, domain: str) -> int:
+        """Return how many more files of a site may be queued."""
+        if self._scope.arguments.since is not None:
+            return MAX_URLS  # a person wants the past
+        fetched = int(self._context.stats.get_value(f"newsbot/site/{domain}/fetched", 0))
+        return AT_ONCE + int(SHARE * fetched) - self._sources.sitemap_files[domain]
+
+    def _tell(self, visit: Visit, choice: _Choice, number: int) -> None:
+        self._context.count("sitemaps/old", choice.old)
+        self._context.count("sitemaps/left", choice.left)
+        if not choice.left:
+            return
+        # the rest is for the next look: it must not find the index unchanged
+        visit.page.update(content_hash=None, etag=None, last_modified=None)
+        visit.note(
+            self._context.clock(), EventKind.SITEMAPS_LEFT, left=choice.left, old=choice.old, of=number
+        )
+        logger.info(
+            "sitemap index domain=%s url=%s files=%d old=%d left=%d for later looks",
+            visit.rule.domain,
+            visit.lease.entry.url,
+            number,
+            choice.old,
+            choice.left,
+        )
 
 
 def _is_live(visit: Visit) -> bool:
@@ -109,27 +177,6 @@ def _is_live(visit: Visit) -> bool:
     return entry.priority > PATIENT_PRIORITY and (changed or _NEWS.search(entry.url) is not None)
 
 
-def _choose(state: CrawlState, children: Sequence[Child], visit: Visit) -> _Choice:
-    choice = _Choice()
-    since = state.since_of_sitemaps()
-    wanted = [child for child in children if since is None or child.lastmod is None or child.lastmod >= since]
-    choice.old = len(children) - len(wanted)
-    unread: list[Child] = []
-    for child, page in _looks(state, wanted, visit):
-        if page is None or page.last_fetched is None:
-            unread.append(child)
-        elif child.lastmod is not None and child.lastmod.timestamp() > page.last_fetched:
-            never_changed = page.checks >= CHECKS and not page.changes
-            if not _may_look_again(state, page.last_fetched, visit):
-                choice.left += 1
-            elif never_changed:
-                choice.doubtful.append(child)
-            else:
-                choice.newer.append(child)
-    _sort(choice, unread, state.clock())
-    return choice
-
-
 def _sort(choice: _Choice, unread: Sequence[Child], now: float) -> None:
     dated = sorted((one for one in unread if one.lastmod is not None), key=_time, reverse=True)
     undated = [one for one in unread if one.lastmod is None]
@@ -138,51 +185,6 @@ def _sort(choice: _Choice, unread: Sequence[Child], now: float) -> None:
     fresh = [one for one in dated if now - _time(one) <= FRESH]
     choice.urgent = [*fresh, *news[:UNDATED], *rest[:UNDATED]]
     choice.patient = [*dated[len(fresh) :], *news[UNDATED:], *rest[UNDATED:]]
-
-
-def _looks(
-    state: CrawlState, children: Sequence[Child], visit: Visit
-) -> Iterator[tuple[Child, PageRecord | None]]:
-    """Yield the files that are not queued already, with what is known of them."""
-    for start in range(0, len(children), _CHUNK):
-        part = children[start : start + _CHUNK]
-        keys = [fingerprint(canonicalize(child.url, visit.rule.drop_query)) for child in part]
-        pages = state.storage.pages(keys)
-        for child, key in zip(part, keys, strict=True):
-            page = pages.get(key)
-            if page is None or page.last_fetched is not None:
-                yield child, page
-
-
-def _may_look_again(state: CrawlState, seen: float, visit: Visit) -> bool:
-    """Tell whether it is time for a file that changed: two indexes that name each other must not go round."""
-    return state.clock() - seen >= visit.rule.interval.get(Kind.SITEMAP, 0.0)
-
-
-def _room(state: CrawlState, domain: str) -> int:
-    """Return how many more files of a site may be queued."""
-    if state.arguments.since is not None:
-        return MAX_URLS  # a person wants the past
-    fetched = int(state.stats.get_value(f"newsbot/site/{domain}/fetched", 0))
-    return AT_ONCE + int(SHARE * fetched) - state.sitemap_files[domain]
-
-
-def _tell(state: CrawlState, visit: Visit, choice: _Choice, number: int) -> None:
-    state.count("sitemaps/old", choice.old)
-    state.count("sitemaps/left", choice.left)
-    if not choice.left:
-        return
-    # the rest is for the next look: it must not find the index unchanged
-    visit.page.update(content_hash=None, etag=None, last_modified=None)
-    visit.note(state.clock(), "sitemaps_left", left=choice.left, old=choice.old, of=number)
-    logger.info(
-        "sitemap index domain=%s url=%s files=%d old=%d left=%d for later looks",
-        visit.rule.domain,
-        visit.lease.entry.url,
-        number,
-        choice.old,
-        choice.left,
-    )
 
 
 def _link(child: Child) -> Link:

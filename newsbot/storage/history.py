@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from newsbot.items import Event, EventKind
 from newsbot.storage.base import MAX_HISTORY
 
-Event = dict[str, Any]
-BEGINNING = "discovered"
+BEGINNING = EventKind.DISCOVERED.value
 """The event that says where a page was found: it decides how the page is read as long as it is known."""
 
 

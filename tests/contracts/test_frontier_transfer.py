@@ -171,7 +171,7 @@ def test_who_is_at_work_is_told_until_the_leases_run_out(tested: WholeFrontier, 
 
 
 def test_leased_entries_are_copied_as_pending(tested: WholeFrontier, clock: FakeClock) -> None:
-    tested.add([make_entry("one", data={"x": 1})])
+    tested.add([make_entry("one", data={"title": "x"})])
     tested.lease("w", 1, horizon=clock(), ttl=60)
     (copy,) = tested.copy_entries()
-    assert copy == EntryCopy(entry=replace(make_entry("one"), data={"x": 1}), state="pending")
+    assert copy == EntryCopy(entry=replace(make_entry("one"), data={"title": "x"}), state="pending")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from newsbot.items import Kind, PageRecord
+from newsbot.items import Event, Kind, PageRecord
 from newsbot.storage.base import (
     MAX_HISTORY,
     MAX_REFERRERS,
@@ -81,7 +81,7 @@ def test_saving_keeps_what_only_grows(storage: Storage) -> None:
 
 
 def test_history_grows_by_what_is_new_and_is_bounded(storage: Storage) -> None:
-    events = [{"at": float(number), "event": "fetched"} for number in range(MAX_HISTORY + 10)]
+    events: list[Event] = [{"at": float(number), "event": "fetched"} for number in range(MAX_HISTORY + 10)]
     storage.save_pages([make_page("a", history=events[:5])])
     storage.save_pages([make_page("a", history=events[3:8])])
     storage.save_pages([make_page("a")])

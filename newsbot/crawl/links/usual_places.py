@@ -12,13 +12,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
-from newsbot.crawl.context import CrawlState
+from newsbot.crawl.context import Context
 from newsbot.crawl.failures import is_no_source
-from newsbot.crawl.links.judge import follows, queue_found
-from newsbot.crawl.links.unnamed import UNNAMED
+from newsbot.crawl.links.judge import LinkJudge
+from newsbot.crawl.links.queue import Links
+from newsbot.crawl.source_state import SourceRegistry
 from newsbot.crawl.visit import Found, Visit
 from newsbot.discovery.autodiscovery import usual_places
-from newsbot.items import Kind, Link, Where
+from newsbot.items import EventKind, Kind, Link, Reason, Where
 from newsbot.rules.match import classify
 from newsbot.rules.shape import is_front_page
 from newsbot.urls import canonicalize
@@ -31,44 +32,122 @@ ASK_AGAIN = 30 * 86400.0
 """Seconds until a site without feed and sitemap is asked again."""
 AFTER_TROUBLE = 86400.0
 """Seconds until a site is asked again that did not answer, or refused."""
-NOTHING = "nothing_there"
-"""Fault of a guessed address that gives a feed or sitemap without links."""
-_ABSENT = ("robots", "denied", "redirect_known", "redirects", "bad_url", NOTHING)
+_ABSENT = (
+    Reason.ROBOTS,
+    Reason.DENIED,
+    Reason.REDIRECT_KNOWN,
+    Reason.REDIRECTS,
+    Reason.BAD_URL,
+    Reason.NOTHING_THERE,
+)
 MAX_DEAD = 100_000
 """Dead sources that are remembered."""
-_SAYS_NOTHING = ("too_young", "ours", UNNAMED)
+_SAYS_NOTHING = (Reason.TOO_YOUNG, Reason.OURS, Reason.UNNAMED)
 
 
-def guess_sources(state: CrawlState, visit: Visit) -> None:
-    """After the visit of a home page: ask for the first usual place if the site names no source."""
-    domain = visit.rule.domain
-    if domain in state.with_sources or not _is_home(visit) or visit.outcome.failed:
-        return
-    _begin(state, visit, visit.url)
+class UsualPlaces:
+    """Asks for the usual places of sites that name no source."""
 
+    def __init__(self, context: Context, judge: LinkJudge, links: Links, registry: SourceRegistry) -> None:
+        self._context, self._judge, self._links, self._registry = context, judge, links, registry
 
-def judge_source(state: CrawlState, visit: Visit) -> None:
-    """After the visit of a feed or sitemap: a site all of whose sources are dead is one without any.
+    def guess(self, visit: Visit) -> None:
+        """After the visit of a home page: ask for the first usual place if the site names no source."""
+        domain = visit.rule.domain
+        if domain in self._registry.with_sources or not _is_home(visit) or visit.outcome.failed:
+            return
+        self._begin(visit, visit.url)
 
-    Many a robots.txt names a sitemap that was never there. Links on articles are followed then, and the usual
-    places are asked for.
-    """
-    domain, url = visit.rule.domain, visit.lease.entry.url
-    if visit.kind not in (Kind.FEED, Kind.SITEMAP) or visit.guessed or visit.outcome.error in _SAYS_NOTHING:
-        return
-    if not _is_dead(visit):
-        state.dead_sources.discard(url)
-        if not visit.outcome.failed:
-            state.with_sources.add(domain)
-        return
-    if len(state.dead_sources) < MAX_DEAD:
-        state.dead_sources.add(url)
-    if visit.rule.has_sources or visit.of_index or visit.data.get("where") != Where.AUTODISCOVERY:
-        return
-    others = [one for one in state.storage.sources(domain) if one.kind != Kind.SECTION and one.url != url]
-    if all(one.failures for one in others):
-        state.with_sources.discard(domain)
-        _begin(state, visit, visit.data.get("referrer") or url)
+    def judge_source(self, visit: Visit) -> None:
+        """After the visit of a feed or sitemap: a site all of whose sources are dead is one without any.
+
+        Many robots.txt name a sitemap that was never there. Links on articles are followed then, and the
+        usual places are asked for.
+        """
+        domain, url = visit.rule.domain, visit.lease.entry.url
+        if (
+            visit.kind not in (Kind.FEED, Kind.SITEMAP)
+            or visit.guessed
+            or visit.outcome.error in _SAYS_NOTHING
+        ):
+            return
+        if not _is_dead(visit):
+            self._registry.dead.discard(url)
+            if not visit.outcome.failed:
+                self._registry.with_sources.add(domain)
+            return
+        if len(self._registry.dead) < MAX_DEAD:
+            self._registry.dead.add(url)
+        if visit.rule.has_sources or visit.of_index or visit.data.get("where") != Where.AUTODISCOVERY:
+            return
+        others = [
+            one
+            for one in self._context.storage.sources(domain)
+            if one.kind != Kind.SECTION and one.url != url
+        ]
+        if all(one.failures for one in others):
+            self._registry.with_sources.discard(domain)
+            self._begin(visit, visit.data.get("referrer") or url)
+
+    def _begin(self, visit: Visit, url: str) -> None:
+        """Ask for the first usual place on the host of ``url``, unless that was done lately."""
+        domain = visit.rule.domain
+        told = self._context.notes.notes(NOTE_KIND + domain).get("asked", {})
+        until = told.get("until")
+        if isinstance(until, int | float) and self._context.clock() < until:
+            return
+        places = self._places(visit, url)
+        if places:
+            self._remember(domain, ASK_AGAIN)
+            self._ask(visit, places[0])
+
+    def end(self, visit: Visit) -> bool:
+        """After the visit of a usual place: True if nothing is there; it is then never due again."""
+        domain, outcome = visit.rule.domain, visit.outcome
+        if not outcome.failed and not outcome.shown:
+            outcome.error = Reason.NOTHING_THERE.value
+        if not outcome.failed:
+            self._registry.with_sources.add(domain)
+            self._context.count("guessed/found")
+            self._remember(domain, ASK_AGAIN, found=visit.lease.entry.url)
+            logger.info("guessed domain=%s %s=%s", domain, visit.kind, visit.lease.entry.url)
+            return False
+        self._context.count("guessed/absent")
+        visit.note(self._context.clock(), EventKind.GUESSED, absent=outcome.cause)
+        if outcome.cause not in _ABSENT and not is_no_source(outcome.cause):
+            self._remember(domain, AFTER_TROUBLE, cause=outcome.cause)
+            return True
+        place = None if domain in self._registry.with_sources else self._place_after(visit)
+        if place is not None:
+            self._ask(visit, place)
+        return True
+
+    def _places(self, visit: Visit, url: str) -> Sequence[Link]:
+        return [
+            place
+            for place in usual_places(url)
+            if self._judge.follows(place.kind or Kind.FEED, visit.rule, visit)
+            and not classify(visit.rule, canonicalize(place.url)).denied
+        ]
+
+    def _place_after(self, visit: Visit) -> Link | None:
+        """Return the place after the one that was visited."""
+        url = visit.lease.entry.url
+        places = iter(self._places(visit, url))
+        for place in places:
+            if place.url == url:
+                return next(places, None)
+        return None
+
+    def _ask(self, visit: Visit, place: Link) -> None:
+        self._context.count("guessed/asked")
+        found = Found(links=(place,), referrer=None, depth=1, force=True, source=visit.rule.domain)
+        self._links.queue(found, visit)
+
+    def _remember(self, domain: str, rest: float, **more: str) -> None:
+        self._context.notes.save_note(
+            NOTE_KIND + domain, "asked", {"until": round(self._context.clock() + rest), **more}
+        )
 
 
 def _is_dead(visit: Visit) -> bool:
@@ -79,73 +158,8 @@ def _is_dead(visit: Visit) -> bool:
     return read and not visit.page.get("links_count")
 
 
-def _begin(state: CrawlState, visit: Visit, url: str) -> None:
-    """Ask for the first usual place on the host of ``url``, unless that was done lately."""
-    domain = visit.rule.domain
-    told = state.notes.notes(NOTE_KIND + domain).get("asked", {})
-    until = told.get("until")
-    if isinstance(until, int | float) and state.clock() < until:
-        return
-    places = _places(state, visit, url)
-    if places:
-        _remember(state, domain, ASK_AGAIN)
-        _ask(state, visit, places[0])
-
-
-def end_guess(state: CrawlState, visit: Visit) -> bool:
-    """After the visit of a usual place: True if nothing is there; it is then never asked by itself again."""
-    domain, outcome = visit.rule.domain, visit.outcome
-    if not outcome.failed and not outcome.shown:
-        outcome.error = NOTHING
-    if not outcome.failed:
-        state.with_sources.add(domain)
-        state.count("guessed/found")
-        _remember(state, domain, ASK_AGAIN, found=visit.lease.entry.url)
-        logger.info("guessed domain=%s %s=%s", domain, visit.kind, visit.lease.entry.url)
-        return False
-    state.count("guessed/absent")
-    visit.note(state.clock(), "guessed", absent=outcome.cause)
-    if outcome.cause not in _ABSENT and not is_no_source(outcome.cause):
-        _remember(state, domain, AFTER_TROUBLE, cause=outcome.cause)
-        return True
-    place = None if domain in state.with_sources else _next(state, visit)
-    if place is not None:
-        _ask(state, visit, place)
-    return True
-
-
 def _is_home(visit: Visit) -> bool:
     entry = visit.lease.entry
     named = visit.data.get("where") in (Where.SEED, Where.ARGUMENT)
     home = visit.kind is Kind.SECTION and entry.depth == 0 and is_front_page(canonicalize(entry.url))
     return named and home and not visit.rule.has_sources
-
-
-def _places(state: CrawlState, visit: Visit, url: str) -> Sequence[Link]:
-    return [
-        place
-        for place in usual_places(url)
-        if follows(state, place.kind or Kind.FEED, visit.rule, visit)
-        and not classify(visit.rule, canonicalize(place.url)).denied
-    ]
-
-
-def _next(state: CrawlState, visit: Visit) -> Link | None:
-    """Return the place after the one that was visited."""
-    url = visit.lease.entry.url
-    places = iter(_places(state, visit, url))
-    for place in places:
-        if place.url == url:
-            return next(places, None)
-    return None
-
-
-def _ask(state: CrawlState, visit: Visit, place: Link) -> None:
-    state.count("guessed/asked")
-    queue_found(
-        state, Found(links=(place,), referrer=None, depth=1, force=True, source=visit.rule.domain), visit
-    )
-
-
-def _remember(state: CrawlState, domain: str, rest: float, **more: str) -> None:
-    state.notes.save_note(NOTE_KIND + domain, "asked", {"until": round(state.clock() + rest), **more})

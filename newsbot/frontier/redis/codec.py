@@ -111,7 +111,8 @@ def values(copy: EntryCopy, within: float) -> list[bytes | str]:
     What is done and due later than ``within`` seconds from now will only be known.
     """
     note = str(copy.entry.data.get(ASIDE, ""))
-    data = {name: value for name, value in copy.entry.data.items() if name != ASIDE}
+    data = copy.entry.data.copy()
+    data.pop(ASIDE, None)
     return [
         *arguments(replace(copy.entry, data=data)),
         *(_LETTERS[copy.state], _optional(copy.at), _optional(copy.last_fetched)),

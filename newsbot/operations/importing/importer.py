@@ -25,11 +25,11 @@ from scrapy.utils.conf import build_component_list
 from scrapy.utils.misc import build_from_crawler, load_object
 from w3lib.encoding import http_content_type_encoding
 
-from newsbot.crawl.context import CrawlState
+from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.entries import entry_for, page_for
 from newsbot.errors import NotAnArticle, UserError
 from newsbot.extraction import parse_html, read_page
-from newsbot.items import Article, Kind, Link, Where
+from newsbot.items import Article, EventKind, Kind, Link, Reason, Where
 from newsbot.ranking.judging import Judgement
 from newsbot.rights import page_rights
 from newsbot.rules.match import classify
@@ -68,16 +68,17 @@ class Importer:
         self._source = source
         self._crawler = Crawler(NewsSpider, settings)
         self._crawler.stats = MemoryStatsCollector(self._crawler)
-        self._state = CrawlState.of(self._crawler)
+        self._crawl = Crawl.of(self._crawler)
+        self._context = self._crawl.context
         self._max_body = settings.getint("DOWNLOAD_MAXSIZE")
         self._obey_noindex = settings.getbool("NEWSBOT_OBEY_NOINDEX")
         self._pipelines = self._make_pipelines(settings)
-        self._state.open()
+        self._crawl.open()
 
     def close(self) -> None:
         """Write the books of the sites and close the data."""
-        self._state.write_books()
-        self._state.close()
+        self._crawl.write_sites()
+        self._crawl.close()
 
     def run(self, path: Path, *, again: bool, tell: Callable[[Progress], None]) -> Progress:
         """Import a file, from where the last import of it stopped. Raises :class:`UserError` kinds."""
@@ -104,7 +105,7 @@ class Importer:
             head = stream.read(_HEAD)
         what = f"{size}" if self._source is None else f"{size} {self._source}"  # another site: another import
         key = hashlib.blake2b(head + what.encode(), digest_size=16).hexdigest()
-        note = {} if again else self._state.notes.notes(KIND).get(key, {})
+        note = {} if again else self._context.notes.notes(KIND).get(key, {})
         counts = Counter(note.get("counts", {}))
         done = bool(note.get("done", False))
         return Progress(path, key, int(note.get("offset", 0)), counts, done, before=done)
@@ -116,7 +117,7 @@ class Importer:
             "counts": dict(progress.counts),
             "done": progress.done,
         }
-        self._state.notes.save_note(KIND, progress.key, note)
+        self._context.notes.save_note(KIND, progress.key, note)
 
     async def _import(self, progress: Progress, tell: Callable[[Progress], None]) -> None:
         noted = time.monotonic()
@@ -145,7 +146,7 @@ class Importer:
         if page.status != 200 or page.body is None:
             return "refused"
         try:
-            rule = self._state.rule_for(page.url)
+            rule = self._context.rule_for(page.url)
             canonical = canonicalize(page.url, rule.drop_query)
         except ValueError:
             return "refused"
@@ -159,7 +160,7 @@ class Importer:
             return "no article"
         said = await self._keep(article)
         if said != "refused":
-            self._know(page, rule, article.fetched_at or self._state.now(), path)
+            self._know(page, rule, article.fetched_at or self._context.now(), path)
         return said
 
     def _read(self, page: Page, rule: Rule) -> Article:
@@ -167,12 +168,12 @@ class Importer:
         assert page.body is not None
         if not looks_like_html(page.body, content_type):
             raise NotAnArticle("not_html")
-        at = page.at or self._state.now()
+        at = page.at or self._context.now()
         tree = parse_html(page.body, http_content_type_encoding(content_type))
         rights = page_rights({name: [value] for name, value in page.headers.items()}, tree)
         if self._obey_noindex and not rights.index:
             raise NotAnArticle("noindex")
-        memory = self._state.memories.of(rule.domain)
+        memory = self._crawl.sites.shared_lines.of(rule.domain)
         article = read_page(page.body, page.url, rule=rule, tree=tree, now=at, memory=memory)
         article.discovered_at = article.fetched_at = at
         article.rights = dict(rights.signals)
@@ -187,24 +188,24 @@ class Importer:
                 if asyncio.iscoroutine(item):
                     item = await item
         except DropItem as error:
-            reason = str(error)
-            if reason == "unchanged":
-                return "unchanged"
-            return "duplicates" if reason.startswith("same_text") else "refused"
+            headings: dict[str, str] = {Reason.UNCHANGED: "unchanged", Reason.SAME_TEXT: "duplicates"}
+            return headings.get(getattr(error, "reason", ""), "refused")
         return "new" if article.version == 1 else "updated"
 
     def _know(self, page: Page, rule: Rule, at: datetime, path: Path) -> None:
         """Record the page as fetched, unless it is known better, so that no crawl takes it for a new one."""
-        state, moment = self._state, at.timestamp()
-        if state.is_removed(fingerprint(canonicalize(page.url, rule.drop_query)), host_key(page.url)):
+        context, moment = self._context, at.timestamp()
+        if self._crawl.removals.covers(
+            fingerprint(canonicalize(page.url, rule.drop_query)), host_key(page.url)
+        ):
             return
-        judgement = Judgement(kind=Kind.ARTICLE, priority=0.0, accepted=True, reason="imported")
+        judgement = Judgement(kind=Kind.ARTICLE, priority=0.0, accepted=True, reason=Reason.IMPORTED)
         link = Link(url=page.url, where=Where.ARGUMENT, kind=Kind.ARTICLE)
         entry = entry_for(link, rule, judgement, depth=0, referrer=None, now=moment)
         record = page_for(entry, moment)
         record.state, record.http_status = "done", page.status
         record.last_fetched = record.last_full_fetch = moment
         record.checks = 1
-        record.history.append({"at": moment, "event": "imported", "file": path.name})
-        state.storage.discover([record])
-        state.frontier.mark_done([entry], None)
+        record.history.append({"at": moment, "event": EventKind.IMPORTED.value, "file": path.name})
+        context.storage.discover([record])
+        context.frontier.mark_done([entry], None)

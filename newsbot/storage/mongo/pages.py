@@ -17,9 +17,9 @@ from pymongo import UpdateOne
 from pymongo.errors import BulkWriteError
 
 from newsbot.connections.mongo import Collections, Document, all_duplicates
-from newsbot.items import Kind, PageRecord
+from newsbot.items import Event, Kind, PageRecord
 from newsbot.storage.base import MAX_HISTORY
-from newsbot.storage.history import BEGINNING, Event
+from newsbot.storage.history import BEGINNING
 from newsbot.storage.mongo.documents import harmless
 from newsbot.storage.mongo.links import from_links, to_links
 from newsbot.storage.referrers import referrers_of

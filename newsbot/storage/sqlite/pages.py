@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from itertools import islice
 from operator import attrgetter
@@ -143,7 +143,7 @@ def _select(
 
 
 def row_of(
-    page: PageRecord, referrers: Referrers, depth: int, history: list[dict[str, Any]]
+    page: PageRecord, referrers: Referrers, depth: int, history: Sequence[Mapping[str, Any]]
 ) -> tuple[Any, ...]:
     """Return the values of a row for :data:`INSERT`."""
     return (

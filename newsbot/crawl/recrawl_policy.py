@@ -1,14 +1,24 @@
-"""The budget of polls that all workers share."""
+"""When pages are wanted again: the budget of polls for sources, shares of visits or fixed ages for others."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from itertools import islice
 from typing import Any, cast
 
-from newsbot.clock import Clock
+from newsbot.clock import DAY, Clock
+from newsbot.crawl.context import Context
+from newsbot.crawl.visit import Visit
+from newsbot.items import Kind
+from newsbot.recrawl import FixedIntervals, Never, Policy
 from newsbot.recrawl.budget import HIGHEST, LOWEST, Controller
+from newsbot.recrawl.estimators import rough_rate
 from newsbot.recrawl.fitting import begin_with_rates
+from newsbot.recrawl.optimum import Optimum, number_for
+from newsbot.recrawl.pages import Ladder, NutchPages
 from newsbot.recrawl.planning import DEAD_AFTER
 from newsbot.recrawl.sources import POLLS_AN_HOUR, first_threshold
+from newsbot.rules.schema import RECRAWL
 from newsbot.storage.base import Storage
 from newsbot.storage.notes import Notes
 
@@ -89,3 +99,60 @@ def _rescale(controller: Controller, kept: dict[str, Any], alive: int) -> bool:
 def _number(note: dict[str, Any], name: str, default: float = 0.0) -> float:
     value = note.get(name, default)
     return float(value) if isinstance(value, int | float) and value >= 0 else default
+
+
+SAMPLE = 2000
+"""Pages of a site that are looked at: some tenths of a second."""
+ANEW_AFTER = 3600.0
+
+
+class PagePrices:
+    """One worker's; all come to about the same, since they look at the same records.
+
+    ``visits_a_day``: of a page, on average.
+    """
+
+    def __init__(self, visits_a_day: float, clock: Clock) -> None:
+        self._visits_each, self._clock = visits_a_day / DAY, clock
+        self._known: dict[tuple[str, Kind], tuple[float, Optimum]] = {}
+
+    def policy(self, storage: Storage, domain: str, kind: Kind) -> Optimum:
+        """Return the policy for a site's pages of a kind. Raises :class:`newsbot.errors.DataError`."""
+        now = self._clock()
+        at, policy = self._known.get((domain, kind), (0.0, None))
+        if policy is None or not at <= now < at + ANEW_AFTER:
+            pages = islice(storage.iter_pages(source=domain, kind=kind), SAMPLE)
+            rates = [rate for page in pages if (rate := rough_rate(page, self._visits_each)) is not None]
+            number = number_for(rates, self._visits_each) if rates else 0.0
+            policy = Optimum(number, self._visits_each)
+            self._known[domain, kind] = now, policy
+        return policy
+
+
+PAGES: Mapping[str, Policy] = {
+    "ladder": Ladder(),
+    "nutch": NutchPages(),
+    "fixed": FixedIntervals(),
+    "off": Never(),
+}
+"""What ``recrawl`` of a rule names, for articles and other pages."""
+
+
+class RecrawlPolicies:
+    """The policies of one crawl. ``budget`` decides on sources, see :class:`SourceBook`."""
+
+    def __init__(self, context: Context, budget: PollBudget, prices: PagePrices) -> None:
+        self._context, self.budget, self._prices = context, budget, prices
+
+    def of(self, visit: Visit) -> Policy:
+        """Return what decides when the visited page is wanted again, but for sources that are polled.
+
+        Raises :class:`newsbot.errors.DataError`.
+        """
+        if visit.kind.is_source:
+            return FixedIntervals()
+        kind = visit.outcome.seen_as
+        word = visit.rule.recrawl.get(kind, RECRAWL[kind][0])
+        if word == "optimum":
+            return self._prices.policy(self._context.storage, visit.rule.domain, visit.kind)
+        return PAGES[word]

@@ -1,0 +1,200 @@
+"""Builds the parts of one crawl. Scrapy's components take from :class:`Crawl` what they need, and no more."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import ChainMap
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
+from typing import cast
+from weakref import WeakKeyDictionary
+
+from scrapy.crawler import Crawler
+from scrapy.settings import BaseSettings
+from scrapy.statscollectors import StatsCollector
+
+from newsbot import backends
+from newsbot.clock import Clock, system_clock
+from newsbot.config.check import SettingsLike
+from newsbot.crawl.archive import open_archive
+from newsbot.crawl.arguments import Arguments
+from newsbot.crawl.completion import Completion
+from newsbot.crawl.consistency import notice_foreign_queue, notice_lost_index
+from newsbot.crawl.context import Context
+from newsbot.crawl.hubs import Hubs
+from newsbot.crawl.links.canonical import Canonical
+from newsbot.crawl.links.judge import LinkJudge
+from newsbot.crawl.links.list_probing import ListProbing
+from newsbot.crawl.links.queue import Links
+from newsbot.crawl.links.usual_places import UsualPlaces
+from newsbot.crawl.politeness import Politeness
+from newsbot.crawl.recrawl_policy import PagePrices, PollBudget, RecrawlPolicies
+from newsbot.crawl.refill import Refill
+from newsbot.crawl.removals import Removals
+from newsbot.crawl.scope import Scope
+from newsbot.crawl.site_knowledge import SiteKnowledge
+from newsbot.crawl.source_state import SourceRegistry
+from newsbot.dedup.decision import Decision
+from newsbot.errors import ArgumentError, DataError
+from newsbot.frontier.base import LeanFrontier
+from newsbot.frontier.owners import owner_name
+from newsbot.ranking.url_learning import session_keys
+from newsbot.rules import RuleSet
+from newsbot.sites.pauses import paused
+
+MAX_NUMBER = 10**9
+"""Of requests in a setting."""
+PAGE_VISITS = 1 / 7
+"""Visits of a page in a day, on average, where pages are planned by the optimum and no setting says more."""
+
+_crawls: WeakKeyDictionary[Crawler, Crawl] = WeakKeyDictionary()
+
+
+class Crawl:
+    """All parts of one crawl. The data can be used between :meth:`open` and :meth:`close`."""
+
+    def __init__(
+        self,
+        settings: BaseSettings,
+        stats: StatsCollector,
+        arguments: Arguments,
+        clock: Clock | None = None,
+    ) -> None:
+        """Raises :class:`newsbot.errors.UserError` kinds: rules, arguments or settings are wrong."""
+        self._settings = settings
+        clock = clock or system_clock
+        self.started = clock()
+        self.owner = owner_name(self.started)
+        self.context = context = Context(backends.open_rules(settings), stats, clock)
+        self.scope = Scope(context, settings, arguments)
+        self.politeness = Politeness(context, obeys_robots=settings.getbool("ROBOTSTXT_OBEY"))
+        self.removals = Removals(context)
+        self.sites = SiteKnowledge(context, self.removals, explore=settings.getfloat("NEWSBOT_EXPLORE"))
+        self.sources = SourceRegistry(context)
+        self.canonical = Canonical(context, self.sites.canonical_trust, self.removals)
+        self.judge = LinkJudge(
+            context,
+            self.scope,
+            self.sources,
+            self.sites.url_learning,
+            self.removals,
+            ranked=settings.getbool("NEWSBOT_RANKING"),
+        )
+        self.probing = ListProbing(context)
+        self.links = Links(
+            context=context,
+            scope=self.scope,
+            politeness=self.politeness,
+            registry=self.sources,
+            judge=self.judge,
+            probing=self.probing,
+            canonical=self.canonical,
+        )
+        budget = PollBudget(number_of(settings, "NEWSBOT_POLL_BUDGET"), clock)
+        prices = PagePrices(number_of(settings, "NEWSBOT_PAGE_VISITS") or PAGE_VISITS, clock)
+        self.completion = Completion(
+            context=context,
+            links=self.links,
+            probing=self.probing,
+            usual_places=UsualPlaces(context, self.judge, self.links, self.sources),
+            canonical=self.canonical,
+            policies=RecrawlPolicies(context, budget, prices),
+            sites=self.sites,
+            removals=self.removals,
+            retry_scale=settings.getfloat("NEWSBOT_RETRY_SCALE"),
+        )
+        self.hubs = Hubs(context)
+        self.refill: Refill | None = None
+        """Fills a frontier that keeps only what is due soon; None for others, and before :meth:`open`."""
+        self.peers: dict[str, Decision] = {}
+        """By canonical URL, articles with peers: the stories are joined as soon as the article is stored."""
+        self.before_close: list[Callable[[], None]] = [self.removals.take_out]
+        """Called while the backends are still open."""
+        self._throwaway: tempfile.TemporaryDirectory[str] | None = None
+
+    @classmethod
+    def of(cls, crawler: Crawler) -> Crawl:
+        """Return the crawl of a crawler, made when it is asked for first.
+
+        Raises :class:`newsbot.errors.UserError` kinds: rules, arguments or settings are wrong.
+        """
+        if crawler not in _crawls:
+            assert crawler.stats is not None
+            arguments = getattr(crawler.spider, "arguments", None) or Arguments()
+            _crawls[crawler] = cls(crawler.settings, crawler.stats, arguments)
+        return _crawls[crawler]
+
+    def open(self) -> None:
+        """Open the backends and read what other crawls know. Raises :class:`newsbot.errors.DataError`."""
+        self._open_backends()
+        context = self.context
+        notice_lost_index(context.storage, context.index, context.clock())
+        notice_foreign_queue(context.bare_frontier, context.storage)
+        self.sites.open()
+        self.scope.paused = frozenset(paused(context.notes))
+        if isinstance(context.bare_frontier, LeanFrontier):
+            frontier = cast("LeanFrontier", context.frontier)
+            self.refill = Refill(frontier, context.storage, self.owner, context.clock)
+        self.removals.read()
+        context.rules = context.rules.dropping(session_keys(context.notes))
+        self.sources.read()
+
+    def _open_backends(self) -> None:
+        settings: SettingsLike = self._settings
+        dry_run = self.scope.arguments.dry_run
+        if dry_run:
+            self._throwaway = tempfile.TemporaryDirectory(prefix="newsbot-dry-run-")
+            settings = ChainMap(
+                {"NEWSBOT_DATA": self._throwaway.name, "REDIS_URL": "", "MONGO_URI": ""}, self._settings
+            )
+        with ExitStack() as opened:
+            if self._throwaway is not None:
+                opened.callback(self._throwaway.cleanup)
+            frontier = backends.open_frontier(settings, self.context.clock)
+            opened.callback(frontier.close)
+            storage = backends.open_storage(settings, hurried=True)
+            opened.callback(storage.close)
+            index = backends.open_index(settings)
+            opened.callback(index.close)
+            archive = None if dry_run else open_archive(self._settings, self.context.count)
+            self.context.use(frontier, storage, index, archive)
+            opened.pop_all()  # all are open: they stay so until close()
+
+    def close(self) -> None:
+        """Close the backends; the data of a dry run are deleted."""
+        for work in self.before_close:
+            with suppress(DataError):  # the outage is logged already
+                work()
+        self.context.close()
+        if self._throwaway is not None:
+            self._throwaway.cleanup()
+
+    def take_rules(self, rules: RuleSet) -> None:
+        """Continue with other rules. Raises :class:`ArgumentError` if they lack a site that was asked for."""
+        self.scope.take_rules(rules)
+        self.context.rules = rules.dropping(session_keys(self.context.notes))
+        self.politeness.forget_hosts()
+        self.sources.take_rules(rules)
+
+    def frontier_knows_all(self) -> bool:
+        """Return True if the frontier knows each fetched page: one file holds both, or it was filled."""
+        if self.refill is not None:
+            return self.refill.covers(self.started)
+        return not self._settings.get("MONGO_URI")
+
+    def write_sites(self) -> None:
+        """Write what is kept of each site, and count the queue. Raises :class:`newsbot.errors.DataError`."""
+        self.sites.write()
+        self.context.count_queue()
+
+
+def number_of(settings: BaseSettings, name: str) -> float:
+    """Return a setting that is a number from 0 on. Raises :class:`newsbot.errors.ArgumentError`."""
+    given = settings.get(name, 0)
+    try:
+        number = float(given)
+    except (TypeError, ValueError):
+        number = -1.0
+    if not 0 <= number < MAX_NUMBER:
+        raise ArgumentError(f"{name}={given}: must be a number from 0 to {MAX_NUMBER}")
+    return number
