@@ -25,7 +25,7 @@ from newsbot import settings as newsbot_settings
 from newsbot.crawl.arguments import Arguments
 from newsbot.crawl.visit import Found
 from newsbot.items import Kind, Link, PageRecord, Where
-from newsbot.storage.base import SiteRecord, SourceRecord
+from newsbot.storage.sources import SiteRecord, SourceRecord
 
 
 class NothingKept:

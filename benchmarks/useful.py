@@ -26,7 +26,7 @@ import tempfile
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from newsbot.backends import open_storage
 from newsbot.demo.check import compare
@@ -76,7 +76,7 @@ def measure(way: str, folder: Path, articles: int, budget: int) -> dict[str, Any
             stderr=subprocess.DEVNULL,
         )
         with closing(open_storage({"NEWSBOT_DATA": str(data)})) as storage:
-            report = compare(storage.iter_articles(), server.manifest)
+            report = compare(storage.articles.iter(), server.manifest)
         figures = count_log(server.log, server.manifest)
     expected = sum(tally.expected for tally in report.hosts.values())
     stored = expected - sum(tally.missing for tally in report.hosts.values())
@@ -111,11 +111,11 @@ def _hand_on(before: Path, after: Path) -> None:
     ):
         for host in HOSTS:
             for key, note in _notes(old).notes(NOTE_KIND + host.source).items():
-                _notes(new).save_note(NOTE_KIND + host.source, key, note)
+                _notes(new).notes.save(NOTE_KIND + host.source, key, note)
 
 
 def _notes(storage: Storage) -> Notes:
-    return cast("Notes", storage)
+    return storage.notes
 
 
 if __name__ == "__main__":

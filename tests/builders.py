@@ -80,7 +80,7 @@ class Desk:
     def queue(self, url: str, kind: Kind = Kind.ARTICLE, **more: Any) -> Entry:
         """Queue a URL with its page record."""
         entry = self.entry(url, kind, **more)
-        self.state.storage.discover([page_for(entry, self.clock())])
+        self.state.storage.pages.discover([page_for(entry, self.clock())])
         self.state.frontier.set_politeness(entry.host, delay=0, concurrency=50)
         self.state.frontier.add([entry], force=True)
         return entry
@@ -104,7 +104,7 @@ class Desk:
         rule = self.state.rules.get(entry.data["source"]) or self.state.rule_for(entry.url)
         visit = Visit(lease=lease, rule=rule, started=self.clock(), outcome=Outcome(kind=entry.kind))
         visit.url = entry.url
-        visit.record = self.state.storage.pages([entry.fingerprint]).get(entry.fingerprint)
+        visit.record = self.state.storage.pages.get([entry.fingerprint]).get(entry.fingerprint)
         return visit
 
 

@@ -66,7 +66,7 @@ def test_the_other_address_of_a_visited_page_is_taken(desk, how):
     else:
         end(desk, visit, canonical_url=OTHER)
     assert is_taken(desk.state, KEY)
-    [record] = desk.state.storage.pages([KEY]).values()
+    [record] = desk.state.storage.pages.get([KEY]).values()
     assert (record.state, record.referrers) == ("done", [STORY])
 
 
@@ -125,5 +125,5 @@ def test_a_page_that_is_its_own_canonical_address_gets_no_alias(desk):
 def test_the_record_of_a_fetched_page_is_not_overwritten(desk):
     end(desk, desk.visit(OTHER), etag='"mine"')
     end(desk, desk.visit(STORY), canonical_url=OTHER)
-    [record] = desk.state.storage.pages([KEY]).values()
+    [record] = desk.state.storage.pages.get([KEY]).values()
     assert (record.etag, record.checks) == ('"mine"', 1)

@@ -73,7 +73,7 @@ def listen(desk, monkeypatch):
 
 
 def kept(desk):
-    return [one.canonical_url for one in desk.state.storage.iter_articles()]
+    return [one.canonical_url for one in desk.state.storage.articles.iter()]
 
 
 @pytest.mark.parametrize("proven", [False, True])

@@ -33,7 +33,7 @@ def test_a_known_headline_under_another_address_is_marked_and_comes_last(desk):
     assert later.priority == LAST
     assert later.data["why"] == f"same headline as {story(1)}"
     assert desk.stat("links/same_headline") == 1
-    assert desk.state.storage.pages([fingerprint(story(2))])[fingerprint(story(2))].history[0]["why"] == (
+    assert desk.state.storage.pages.get([fingerprint(story(2))])[fingerprint(story(2))].history[0]["why"] == (
         f"same headline as {story(1)}"
     )
 
@@ -41,7 +41,7 @@ def test_a_known_headline_under_another_address_is_marked_and_comes_last(desk):
 def test_an_address_of_the_same_list_is_named_and_one_without_a_record_is_not(desk):
     listed(desk, story(1), story(2))
     assert entry(desk, story(2)).data["why"] == f"same headline as {story(1)}"
-    desk.state.storage.remove_pages([fingerprint(story(1))])
+    desk.state.storage.removal.pages([fingerprint(story(1))])
     listed(desk, story(3))
     assert entry(desk, story(3)).data["why"] == "same headline as under another address"
     assert "same_headline" not in entry(desk, story(2)).data.keys() | entry(desk, story(3)).data.keys()

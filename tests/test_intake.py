@@ -74,7 +74,7 @@ def test_a_long_sitemap_is_queued_in_parts(make_desk, monkeypatch):
         tracemalloc.stop()
     assert peak - before < 800_000
     assert desk.stat("links/found") == len(urls) + 1
-    assert desk.state.storage.pages([fingerprint(urls[-1])])
+    assert desk.state.storage.pages.get([fingerprint(urls[-1])])
     assert entry(desk, urls[-1]) is not None
 
 
@@ -83,7 +83,7 @@ def test_what_is_found_is_recorded_and_queued(section):
     queued = entry(section, STORY)
     assert (queued.kind, queued.depth, queued.data["referrer"]) == (Kind.ARTICLE, 1, SECTION)
     assert queued.data["title"] == HEADLINE
-    [record] = section.state.storage.pages([queued.fingerprint]).values()
+    [record] = section.state.storage.pages.get([queued.fingerprint]).values()
     assert (record.state, record.referrers, record.first_seen) == ("pending", [SECTION], START)
     assert (section.stat("links/found"), section.stat("links/new"), section.stat("links/known")) == (1, 1, 0)
 
@@ -93,7 +93,7 @@ def test_known_links_are_counted_as_known_and_their_referrer_is_kept(section):
     again = found(STORY, STORY + "?utm_source=x", referrer="https://news.test/other")
     assert queue_found(section.state, again, section.front) == 0
     assert (section.stat("links/found"), section.stat("links/known")) == (3, 1)
-    [record] = section.state.storage.pages([fingerprint(STORY)]).values()
+    [record] = section.state.storage.pages.get([fingerprint(STORY)]).values()
     assert record.referrers == [SECTION, "https://news.test/other"]
 
 
@@ -381,7 +381,9 @@ def test_a_list_that_gave_its_articles_long_ago_is_barren(section):
     section.clock.now += 30
     section.state.frontier.add([visit.lease.entry], force=True)
     again = on_list(section, archive(1))
-    again.record = section.state.storage.pages([again.lease.entry.fingerprint])[again.lease.entry.fingerprint]
+    again.record = section.state.storage.pages.get([again.lease.entry.fingerprint])[
+        again.lease.entry.fingerprint
+    ]
     section.state.list_trials = ListTrials()
     end(section, again, STORY, archive(2))
     assert entry(section, archive(2)) is None

@@ -84,7 +84,7 @@ def test_it_is_kept_for_the_next_crawl_and_joined_with_what_others_learned(stora
     later = Lessons(0.03)
     later.storage = storage
     assert later.rule(RULE) is not None, "neither saw enough, both together did"
-    examples, rule = kept(storage, "site.example")
+    examples, rule = kept(storage.notes, "site.example")
     assert len(examples.articles) == len(FEED)
     assert rule == later.rule(RULE)
 
@@ -92,9 +92,9 @@ def test_it_is_kept_for_the_next_crawl_and_joined_with_what_others_learned(stora
 def test_broken_notes_are_told_and_learned_anew(
     storage: SqliteStorage, caplog: pytest.LogCaptureFixture
 ) -> None:
-    storage.save_note(NOTE_KIND + "site.example", "rule", {"format": 7})
-    storage.save_note(NOTE_KIND + "site.example", "examples", {"articles": [3]})
-    assert kept(storage, "site.example")[1] is None
+    storage.notes.save(NOTE_KIND + "site.example", "rule", {"format": 7})
+    storage.notes.save(NOTE_KIND + "site.example", "examples", {"articles": [3]})
+    assert kept(storage.notes, "site.example")[1] is None
     assert "learned anew" in caplog.text
 
 

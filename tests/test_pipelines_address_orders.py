@@ -81,16 +81,16 @@ numbers = st.integers(0, PAGES - 1)
 )
 def test_each_text_is_kept_once_in_any_order(impatient, texts, claims, turns, again):
     run, state = next(RUNS), impatient.state
-    state.site_claims, before = SiteClaims(), state.storage.count_articles()
+    state.site_claims, before = SiteClaims(), state.storage.articles.count()
     items = [page(run, number, texts[number], claims[number]) for number in range(PAGES)]
     walk(impatient, items, turns)
     once = found(state, run)
-    assert state.storage.count_articles() - before == len(once)
+    assert state.storage.articles.count() - before == len(once)
     assert Counter(once.values()) == dict.fromkeys(texts, 1)
     walk(impatient, [page(run, number, texts[number], claims[number]) for number in again], [])
     assert Counter(found(state, run).values()) == dict.fromkeys(texts, 1), "also when all are looked at again"
     for number in range(PAGES):
-        led_to = state.storage.article(items[number].url)
+        led_to = state.storage.articles.get(items[number].url)
         assert led_to is not None
         assert text_of(led_to) == texts[number], "each page's address leads to its text"
         alone = texts.count(texts[number]) == 1
@@ -100,9 +100,11 @@ def test_each_text_is_kept_once_in_any_order(impatient, texts, claims, turns, ag
 
 def found(state, run):
     """URL and text's number of each article of a run."""
-    led_to = (state.storage.article(f"https://news.test/{run}/story/{number}") for number in range(PAGES + 2))
+    led_to = (
+        state.storage.articles.get(f"https://news.test/{run}/story/{number}") for number in range(PAGES + 2)
+    )
     kept = list({one.canonical_url: one for one in led_to if one is not None}.values())
-    assert [len(state.storage.versions(one.canonical_url)) for one in kept] == [1] * len(kept)
+    assert [len(state.storage.articles.versions(one.canonical_url)) for one in kept] == [1] * len(kept)
     return {one.canonical_url: text_of(one) for one in kept}
 
 

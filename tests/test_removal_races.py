@@ -67,7 +67,7 @@ def test_an_article_that_waited_while_it_was_taken_out_is_not_stored(desk: Desk,
     desk.clock.now += REFRESH + 1
     with pytest.raises(DropItem, match="removed"):
         asyncio.run(StorePipeline.from_crawler(desk.crawler).process_item(article))
-    assert desk.state.storage.count_articles() == 0
+    assert desk.state.storage.articles.count() == 0
     assert desk.state.index.count() == 0
     assert desk.state.peers == {}
 
@@ -80,40 +80,40 @@ def test_an_article_that_was_stored_in_the_same_moment_goes_again(desk: Desk, wh
     other = make_article(
         url="https://other.test/1", canonical_url="https://other.test/1", source="other.test"
     )
-    desk.state.storage.store(other)
+    desk.state.storage.articles.store(other)
     desk.state.latecomers.stored(other)
-    assert desk.state.storage.count_articles() == 2
+    assert desk.state.storage.articles.count() == 2
     desk.state.take_out_latecomers()
-    assert [one.source for one in desk.state.storage.iter_articles()] == ["other.test"]
+    assert [one.source for one in desk.state.storage.articles.iter()] == ["other.test"]
     assert desk.state.index.count() == 0
-    assert list(desk.state.storage.iter_pages()) == []
-    assert desk.state.storage.search("site:news.test") == []
+    assert list(desk.state.storage.pages.iter()) == []
+    assert desk.state.storage.texts.search("site:news.test") == []
 
 
 def test_a_page_that_was_taken_out_while_it_was_fetched_has_no_record(desk: Desk) -> None:
     visit = desk.visit(URL)
     out(desk, urls=[URL])
-    desk.state.storage.remove_pages([fingerprint(URL)])  # type: ignore[attr-defined]
+    desk.state.storage.removal.pages([fingerprint(URL)])  # type: ignore[attr-defined]
     desk.clock.now += REFRESH + 1
     visit.outcome.status = 200
     settle(desk.state, visit)
-    assert list(desk.state.storage.iter_pages()) == []
+    assert list(desk.state.storage.pages.iter()) == []
     assert desk.state.frontier.owners() == []
     known = desk.state.frontier.known([fingerprint(URL)])[fingerprint(URL)]
     assert (known.state, known.next_due) == ("done", None)
 
 
 def test_what_crawls_learn_of_a_site_that_was_taken_out_is_not_kept(desk: Desk) -> None:
-    desk.state.count_site("news.test", "pages")
+    desk.state.sites.add("news.test", "pages")
     desk.state.site_health.saw(desk.state.notes, "news.test", "")
     desk.state.memories.of("news.test").learn(URL, ["A line of words that is long enough to be kept."])
     out(desk, domain="news.test")
     desk.clock.now += REFRESH + 1
     desk.state.take_out_latecomers()
     desk.state.write_books()
-    assert desk.state.storage.sites() == {}
-    assert desk.state.notes.notes("health") == {}
-    assert desk.state.notes.notes(LINES + "news.test") == {}
+    assert desk.state.storage.sites.all() == {}
+    assert desk.state.notes.all("health") == {}
+    assert desk.state.notes.all(LINES + "news.test") == {}
 
 
 def test_a_page_that_was_taken_out_while_it_was_fetched_is_not_archived(
@@ -212,22 +212,24 @@ def test_nothing_of_a_domain_comes_back_from_workers_that_are_at_it(
         assert answer.code == 0, answer.err
         storage = stack.enter_context(closing(open_storage(settings)))
         frontier = stack.enter_context(closing(open_frontier(settings)))
-        _until(lambda: storage.count_articles() >= ARTICLES and not frontier.owners())
+        _until(lambda: storage.articles.count() >= ARTICLES and not frontier.owners())
     # the workers have ended: nothing more can come
     with (
         closing(open_storage(settings)) as storage,
         closing(open_index(settings)) as index,
     ):
         opened: Any = storage
-        assert {one.source for one in storage.iter_articles()} == {"kept.test"}
-        assert {page.source for page in storage.iter_pages()} == {"kept.test"}
-        assert {record.source for record in storage.sources()} == {"kept.test"}
-        assert set(storage.sites()) == {"kept.test"}
+        assert {one.source for one in storage.articles.iter()} == {"kept.test"}
+        assert {page.source for page in storage.pages.iter()} == {"kept.test"}
+        assert {record.source for record in storage.sources.all()} == {"kept.test"}
+        assert set(storage.sites.all()) == {"kept.test"}
         assert index.count() == ARTICLES
         assert opened.notes(LESSONS + "gone.test") == opened.notes(LINES + "gone.test") == {}
         assert opened.index()
-        assert storage.search("site:gone.test") == []
-        assert len(storage.search("council", limit=100)) == ARTICLES
-        assert all(story.sources == {"kept.test"} for story in storage.stories(min_members=1, limit=100))
+        assert storage.texts.search("site:gone.test") == []
+        assert len(storage.texts.search("council", limit=100)) == ARTICLES
+        assert all(
+            story.sources == {"kept.test"} for story in storage.stories.recent(min_members=1, limit=100)
+        )
         assert [one for one in opened.copy_aliases() if "gone.test" in one.url] == []
         assert [one for one in opened.copy_texts() if one.source == "gone.test"] == []

@@ -29,7 +29,7 @@ def good(visit, digest="d1"):
 
 def page(desk, url):
     key = fingerprint(url)
-    return desk.state.storage.pages([key]).get(key)
+    return desk.state.storage.pages.get([key]).get(key)
 
 
 def known(desk, url):
@@ -81,7 +81,7 @@ def test_links_are_queued_before_the_lease_is_given_up(desk, monkeypatch):
         raise DataUnavailable("locked")
 
     with monkeypatch.context() as patch:
-        patch.setattr(desk.state.storage, "save_pages", locked)
+        patch.setattr(desk.state.storage.pages, "save", locked)
         with pytest.raises(DataUnavailable):
             settle(desk.state, visit)
     assert known(desk, STORY).state == "pending"
@@ -106,7 +106,7 @@ def test_a_fault_in_between_counts_the_visit_once(desk, monkeypatch, where):
     settle(desk.state, visit)
     record = page(desk, FEED)
     assert (record.checks, record.changes) == (2, 1)
-    [source] = desk.state.storage.sources("news.test")
+    [source] = desk.state.storage.sources.all("news.test")
     assert (source.polls, source.new_links) == (2, 1)
 
 
@@ -205,7 +205,7 @@ def test_a_page_without_a_record_gets_one(desk):
 
 # --- sources
 def source_of(desk):
-    [source] = desk.state.storage.sources("news.test")
+    [source] = desk.state.storage.sources.all("news.test")
     return source
 
 
@@ -218,7 +218,7 @@ def test_polls_of_a_source_are_booked(desk):
     assert (source.last_poll, source.last_new, source.unchanged) == (START, START, 0)
     assert START + 600 <= source.next_due <= START + 6 * 3600
     assert source.rhythm["last"] == START
-    [(url, poll)] = desk.state.storage.polls()
+    [(url, poll)] = desk.state.storage.sources.polls()
     assert (url, poll.at, poll.new, poll.unchanged) == (FEED, START, 1, False)
     desk.clock.now += 700
     visit = desk.visit(FEED, Kind.FEED)
@@ -249,7 +249,7 @@ def test_failures_of_a_source_are_booked_until_it_works_again(desk):
 
 def test_an_article_is_no_source(desk):
     settle(desk.state, good(desk.visit(STORY)))
-    assert desk.state.storage.sources("news.test") == []
+    assert desk.state.storage.sources.all("news.test") == []
 
 
 # --- homes whose scheme was guessed
@@ -271,13 +271,13 @@ def test_the_home_that_answers_is_the_one_that_is_kept(make_desk):
     visit = desk.visit("https://old.test/", Kind.SECTION, where=Where.SEED)
     visit.outcome.error = "refused"
     settle(desk.state, visit)
-    assert desk.state.storage.sources("old.test") == []
+    assert desk.state.storage.sources.all("old.test") == []
     (lease,) = desk.state.frontier.lease("other", 1, horizon=desk.clock.now + 5, ttl=60)
     settle(desk.state, good(desk.begin(lease)))
     key = fingerprint("https://old.test/")
-    page = desk.state.storage.pages([key])[key]
+    page = desk.state.storage.pages.get([key])[key]
     assert (page.url, page.host, page.failures) == ("http://old.test/", "old.test", 0)
-    (source,) = desk.state.storage.sources("old.test")
+    (source,) = desk.state.storage.sources.all("old.test")
     assert (source.url, source.failures, source.polls) == ("http://old.test/", 0, 1)
 
 

@@ -23,10 +23,10 @@ from newsbot.search.index import searching
 from newsbot.storage.mongo import MongoStorage
 from newsbot.storage.mongo import schema as mongo_schema
 from newsbot.storage.mongo.documents import to_document
-from newsbot.storage.records import to_row
 from newsbot.storage.sqlite import SqliteStorage
 from newsbot.storage.sqlite import schema as sqlite_schema
-from newsbot.storage.sqlite.store import insert
+from newsbot.storage.sqlite.articles import insert
+from newsbot.storage.sqlite.rows import to_row
 from newsbot.urls import fingerprint
 from tests import warm
 from tests.contracts.storage_samples import make_article
@@ -144,15 +144,15 @@ def test_articles_that_were_stored_before_are_found(old: Old, broken_off: bool) 
     if broken_off:
         old.killed()
     with closing(old.open()) as storage:
-        assert storage.waiting() == COUNT
+        assert storage.texts.waiting() == COUNT
         assert paths(storage, "мосты") == NAMES  # before they are indexed
-        storage.store(make_article("a000", "Тоннель.", hours=1))  # stored in a new version meanwhile
-        storage.remove_articles([make_article("a001").canonical_url])
+        storage.articles.store(make_article("a000", "Тоннель.", hours=1))  # stored in a new version meanwhile
+        storage.removal.articles([make_article("a001").canonical_url])
         indexed(storage)
         assert paths(storage, "мосты") == paths(storage, "bridge") == NAMES[2:]
         assert paths(storage, "тоннель") == ["a000"]
     with closing(old.open()) as storage:  # nothing is begun anew
-        assert storage.waiting() == 0
+        assert storage.texts.waiting() == 0
         assert paths(storage, "мост") == NAMES[2:]
 
 
@@ -161,7 +161,7 @@ def test_what_is_stored_while_old_articles_wait_is_found_at_once(
 ) -> None:
     monkeypatch.setattr(searching, "MAX_WAITING", COUNT // 2)
     with closing(old.open()) as storage:
-        storage.store(make_article("new", "Тоннель."))
+        storage.articles.store(make_article("new", "Тоннель."))
         assert paths(storage, "тоннель") == ["new"]
 
 

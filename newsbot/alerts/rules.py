@@ -11,7 +11,7 @@ from newsbot.alerts.measuring import DAY, Measured, Total
 from newsbot.alerts.silence import EXPECTED, expected_items, hourly
 from newsbot.recrawl.planning import DEAD_AFTER
 from newsbot.sites.health import ENOUGH
-from newsbot.storage.base import SourceRecord
+from newsbot.storage.sources import SourceRecord
 
 REFUSALS = frozenset({"http_401", "http_402", "http_403", "http_429", "http_451"})
 FAILED_POLLS = 3

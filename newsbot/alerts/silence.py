@@ -12,7 +12,7 @@ import numpy as np
 
 from newsbot.recrawl.polling import HOUR
 from newsbot.recrawl.rhythm import HALF_LIFE, PRIOR_HOURS, PRIOR_ITEMS, Rhythm, overlaps
-from newsbot.storage.base import SourceRecord
+from newsbot.storage.sources import SourceRecord
 
 EXPECTED = 20.0
 SHORTEST = 6 * HOUR

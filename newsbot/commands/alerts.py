@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import closing
-from typing import Any, cast
+from typing import Any
 
 from newsbot.alerts.alert import Alert, Message
 from newsbot.alerts.book import current
@@ -17,7 +17,6 @@ from newsbot.config.numbers import check_numbers
 from newsbot.errors import UserError
 from newsbot.frontier.owners import owner_name
 from newsbot.operations.reading import stored
-from newsbot.storage.notes import Notes
 
 TEST = Alert(
     rule="test",
@@ -41,7 +40,7 @@ def alerts(call: Call) -> int:
         return _send(call, options)
     with stored(call.settings) as storage, closing(open_frontier(call.settings)) as frontier:
         found = Watch(storage, frontier, options, owner="", clock=system_clock).found()
-        told = {entry.alert.key: entry for entry in current(cast("Notes", storage))}
+        told = {entry.alert.key: entry for entry in current(storage.notes)}
     rows = [_plain(one, told.pop(one.key, None)) for one in found]
     rows += [_plain(entry.alert, entry, fading=True) for entry in told.values()]
     if call.json:

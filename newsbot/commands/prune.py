@@ -14,7 +14,7 @@ from newsbot.cli.terminal import Column
 from newsbot.clock import parse_duration, utc
 from newsbot.errors import ArgumentError, UserError
 from newsbot.operations.reading import stored
-from newsbot.storage.retention import Retention
+from newsbot.storage.upkeep import Removal
 from newsbot.warc.folder import SUFFIX
 
 BATCH = 1000
@@ -47,7 +47,7 @@ def prune(call: Call) -> int:
         counts["raw"] = _prune_raw(call, now - cast("float", ages["raw"]))
     if counts.keys() & {"versions", "pages"}:
         with stored(call.settings) as storage:
-            _prune_storage(call, cast("Retention", storage), counts, ages, now)
+            _prune_storage(call, storage.removal, counts, ages, now)
     if call.json:
         call.document({what: {"old": number, "pruned": call.options.yes} for what, number in counts.items()})
     elif counts:
@@ -105,7 +105,7 @@ def _prune_raw(call: Call, before: float) -> int:
 
 
 def _prune_storage(
-    call: Call, storage: Retention, counts: dict[str, int], ages: dict[str, float | None], now: float
+    call: Call, storage: Removal, counts: dict[str, int], ages: dict[str, float | None], now: float
 ) -> None:
     if "versions" in counts:
         moment = utc(now - cast("float", ages["versions"]))

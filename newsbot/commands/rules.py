@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from newsbot.authoring.fresh import ARTICLES, new
 from newsbot.authoring.importing import from_ftr, from_news_please, from_opml
@@ -24,7 +24,6 @@ from newsbot.rules.load import DEFAULTS, Loaded, read_files, read_folder
 from newsbot.rules.schema import Rule
 from newsbot.rules.show import Value, duration, effective, overview, verdict
 from newsbot.sites.statistics import percent
-from newsbot.storage.notes import Notes
 
 
 def check(call: Call) -> int:
@@ -207,7 +206,7 @@ def _judgement(call: Call, url: str, rule: Rule) -> dict[str, Any]:
     if learns(rule):
         try:
             with stored(call.settings) as storage:
-                learned = kept(cast("Notes", storage), rule.domain)[1]
+                learned = kept(storage.notes, rule.domain)[1]
         except DataUnavailable:
             learned = None  # nothing was crawled yet: rules can be shown all the same
     link = Link(url=url, where=Where.BODY)

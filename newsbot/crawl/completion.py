@@ -76,7 +76,7 @@ def settle(state: CrawlState, visit: Visit) -> None:
     seen = {} if found is None or visit.kind.is_source else {"changed": found}
     visit.note(state.clock(), "planned", next_due=record.next_due, why=decision.reason, **seen)
     record.history = visit.events
-    state.storage.save_pages([record])
+    state.storage.pages.save([record])
     if book is not None:
         book.write(record)
     _teach(state, visit)
@@ -147,7 +147,7 @@ def _record(state: CrawlState, visit: Visit) -> PageRecord:
 def _known_page(state: CrawlState, visit: Visit) -> PageRecord | None:
     """Return the record of a page whose visit ended before it was looked up."""
     key = visit.lease.entry.fingerprint
-    return state.storage.pages([key]).get(key)
+    return state.storage.pages.get([key]).get(key)
 
 
 def _retry(state: CrawlState, visit: Visit, record: PageRecord) -> bool:
@@ -160,7 +160,7 @@ def _retry(state: CrawlState, visit: Visit, record: PageRecord) -> bool:
     delay = max(scale * retry_delay(attempts, _JITTER.random()), visit.outcome.retry_after or 0.0)
     visit.note(state.clock(), "retry", cause=cause, after=round(delay, 1), attempt=attempts)
     record.history = visit.events
-    state.storage.save_pages([record])
+    state.storage.pages.save([record])
     state.frontier.nack(visit.lease, delay=delay)
     state.count("frontier/nacked")
     return True

@@ -48,7 +48,8 @@ from newsbot.sites.pauses import paused
 from newsbot.sites.removals import Tombstones
 from newsbot.sites.rights import SiteRights
 from newsbot.sites.shared_lines import SiteLines
-from newsbot.storage.base import Storage, Stored
+from newsbot.storage.articles import Stored
+from newsbot.storage.base import Storage
 from newsbot.storage.notes import Notes
 
 MAX_HOSTS = 65_536
@@ -167,7 +168,7 @@ class CrawlState:
         self.refill_anew()
         self.tombstones.read(self.notes)
         self.rules = self.rules.dropping(session_keys(self.notes))
-        known = [record for record in self.storage.sources() if record.kind in ("feed", "sitemap")]
+        known = [record for record in self.storage.sources.all() if record.kind in ("feed", "sitemap")]
         self.dead_sources = {one.url for one in known if one.failures and is_no_source(one.last_error or "")}
         self.with_sources = {one.source for one in known if one.url not in self.dead_sources} | {
             rule.domain for rule in self.rules if rule.feeds or rule.sitemaps
@@ -178,7 +179,7 @@ class CrawlState:
         self.bare_frontier = frontier
         """For the first call after an outage only."""
         self.frontier = cast("Frontier", self._guarded("frontier", frontier))
-        self.storage = cast("Storage", self._guarded("storage", storage))
+        self.storage = self._guarded("storage", storage)
         self._local_storage = backends.is_local(storage)
         self.lessons.storage = self.memories.storage = self.notes
         self.index = cast("NearIndex", self._guarded("index", index))
@@ -194,7 +195,7 @@ class CrawlState:
         """
         with self.timed("store"):
             if self._local_storage:
-                return self.storage.store(article, over)
+                return self.storage.articles.store(article, over)
             guarded = cast("Guarded", self.storage)
             return cast("Stored", await guarded.in_thread("store", article, over))
 
@@ -242,7 +243,7 @@ class CrawlState:
     @property
     def notes(self) -> Notes:
         """The storage as keeper of notes."""
-        return cast("Notes", self.storage)
+        return self.storage.notes
 
     def is_removed(self, key: bytes, host: str) -> bool:
         """True for a URL (its fingerprint, its host) that somebody had taken out."""

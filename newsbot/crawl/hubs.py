@@ -6,14 +6,13 @@ One note a page, of kind ``hub``: ``{"topic": …, "hubs": […]}``; what a page
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 from scrapy.http import Response
 
 from newsbot.crawl.context import CrawlState
 from newsbot.crawl.visit import Visit
 from newsbot.push.discovery import topic_and_hubs
-from newsbot.storage.notes import Notes
 
 HUB = "hub"
 MAX_HUBS = 10
@@ -29,15 +28,15 @@ def offer_hubs(
     """
     headers = [value.decode("latin-1") for value in response.headers.getlist("Link")]
     found = topic_and_hubs(headers, response.url, hubs, self_url)
-    notes = cast("Notes", state.storage)
+    notes = state.storage.notes
     if state.hub_offers is None:
-        state.hub_offers = notes.notes(HUB)
+        state.hub_offers = notes.all(HUB)
     page, known = visit.lease.entry.url, state.hub_offers
     if found is None:
         if known.pop(page, None) is not None:
-            notes.forget_note(HUB, page)
+            notes.forget(HUB, page)
         return
     offer: dict[str, Any] = {"topic": found[0][:2000], "hubs": [hub[:2000] for hub in found[1][:MAX_HUBS]]}
     if known.get(page) != offer and len(known) < _MAX_OFFERS:
-        notes.save_note(HUB, page, offer)
+        notes.save(HUB, page, offer)
         known[page] = offer

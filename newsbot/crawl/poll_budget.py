@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 from newsbot.clock import Clock
 from newsbot.recrawl.budget import HIGHEST, LOWEST, Controller
@@ -10,7 +10,6 @@ from newsbot.recrawl.fitting import begin_with_rates
 from newsbot.recrawl.planning import DEAD_AFTER
 from newsbot.recrawl.sources import POLLS_AN_HOUR, first_threshold
 from newsbot.storage.base import Storage
-from newsbot.storage.notes import Notes
 
 ADJUST_EVERY = 600.0
 """Seconds between two corrections of the threshold, whichever worker makes them."""
@@ -43,9 +42,9 @@ class PollBudget:
 
     def _adjusted(self, storage: Storage, now: float) -> tuple[float, float]:
         """Return the threshold, and for how many seconds it may be taken for right."""
-        notes = cast("Notes", storage)
-        kept = notes.notes(NOTE[0]).get(NOTE[1], {})
-        sources = storage.sources()
+        notes = storage.notes
+        kept = notes.all(NOTE[0]).get(NOTE[1], {})
+        sources = storage.sources.all()
         alive = max(1, sum(source.failures < DEAD_AFTER for source in sources))
         budget = self._budget or POLLS_AN_HOUR * alive
         polls = sum(source.polls for source in sources)
@@ -68,7 +67,7 @@ class PollBudget:
                 "sources": alive,
                 "budget": budget,
             }
-            notes.save_note(*NOTE, note)
+            notes.save(*NOTE, note)
         return controller.value, GROWING if changed or not sources else ADJUST_EVERY
 
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from newsbot.crawl.context import CrawlState
 from newsbot.crawl.links.unnamed import UNNAMED
 from newsbot.crawl.visit import Visit
 from newsbot.items import PageRecord
 from newsbot.recrawl.policy import FixedIntervals, Policy
 from newsbot.recrawl.sources import SourceIndex
-from newsbot.storage.base import SourceRecord
-from newsbot.storage.polls import Poll, PollLog
+from newsbot.storage.sources import Poll, SourceRecord
 
 _NO_POLL = ("too_young", UNNAMED)
 """Ends of visits that asked the site nothing."""
@@ -22,7 +19,7 @@ class SourceBook:
 
     def __init__(self, state: CrawlState, visit: Visit, url: str) -> None:
         self._state, self._visit = state, visit
-        known = {source.url: source for source in state.storage.sources(visit.rule.domain)}
+        known = {source.url: source for source in state.storage.sources.all(visit.rule.domain)}
         self._source = known.get(url) or SourceRecord(url=url, source=visit.rule.domain, kind=visit.kind)
         self._recall_hints()
         self.policy: Policy = FixedIntervals()
@@ -62,7 +59,7 @@ class SourceBook:
         source.next_due = record.next_due
         if isinstance(self.policy, SourceIndex):
             source.rhythm = self.policy.rhythm
-        self._state.storage.save_sources([source])
+        self._state.storage.sources.save([source])
         visit.booked = True
 
     def _log(self, now: float) -> None:
@@ -76,4 +73,4 @@ class SourceBook:
             size=0 if outcome.not_modified else int(self._visit.page.get("content_length") or 0),
             unchanged=outcome.not_modified or outcome.changed is False,
         )
-        cast("PollLog", self._state.storage).log_poll(self._source.url, poll)
+        self._state.storage.sources.log_poll(self._source.url, poll)

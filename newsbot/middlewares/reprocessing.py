@@ -78,7 +78,7 @@ class ReprocessingMiddleware:
         if untouched and found and not visit.kind.is_source and self.state.frontier_knows_all:
             return
         key = lease.entry.fingerprint
-        visit.record = self.state.storage.pages([key]).get(key)
+        visit.record = self.state.storage.pages.get([key]).get(key)
 
     def process_response(self, request: Request, response: Response) -> Request | Response:
         """Note status and validators of the answer in the visit; after HEAD, ask for the page if need be."""

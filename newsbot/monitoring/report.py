@@ -18,7 +18,7 @@ from newsbot.monitoring.comparing import CONTENT, NEW, WEIGHT, changes_of
 from newsbot.monitoring.lists import Top, quantiles
 from newsbot.monitoring.structure import Structure, folders, section
 from newsbot.storage.base import Storage
-from newsbot.storage.checks import CheckedPage, PageChecks
+from newsbot.storage.spider_results import CheckedPage, Checks
 from newsbot.urls import canonicalize, fingerprint
 
 LIMIT = 1000
@@ -33,7 +33,7 @@ Report = dict[str, Any]
 """JSON-able; docs/monitoring.md has every field."""
 
 
-class Monitored(Storage, PageChecks, Protocol):
+class Monitored(Storage, Checks, Protocol):
     """A storage with page records and checks: all of ours."""
 
 
@@ -47,11 +47,11 @@ def site_report(storage: Monitored, domain: str, *, limit: int = LIMIT) -> Repor
 
 def _pages(storage: Monitored, domain: str) -> Iterator[tuple[PageRecord | None, CheckedPage | None]]:
     """Yield each known or checked page of a site once."""
-    for pages in _batches(storage.iter_pages(source=domain)):
-        checked = storage.checked([page.fingerprint for page in pages])
+    for pages in _batches(storage.pages.iter(source=domain)):
+        checked = storage.checks.get([page.fingerprint for page in pages])
         for page in pages:
             yield page, checked.get(page.fingerprint)
-    for one in storage.iter_checked(domain, unlisted=True):
+    for one in storage.checks.iter(domain, unlisted=True):
         yield None, one
 
 
@@ -72,7 +72,7 @@ class _Survey:
     def __init__(self, storage: Monitored, domain: str, limit: int) -> None:
         self.domain = domain
         self._limit = limit
-        sources = storage.sources(domain)
+        sources = storage.sources.all(domain)
         self._lists = {_key(one.url) for one in sources if one.kind in (Kind.FEED, Kind.SITEMAP)}
         self._fronts = {_key(one.url) for one in sources if one.kind is Kind.SECTION}
         self._rough = {_rough(one.url) for one in sources}

@@ -19,7 +19,7 @@ from newsbot.crawl.links.canonical import (
 from newsbot.dedup.same_article import is_one_article
 from newsbot.extraction.page.variants import is_variant
 from newsbot.items import Article
-from newsbot.storage.records import of_one_page
+from newsbot.storage.articles import of_one_page
 from newsbot.urls import canonicalize, fingerprint
 
 
@@ -35,7 +35,7 @@ def choose_address(state: CrawlState, item: Article) -> Article | None:
     variant = is_variant(own, claim)
     if not variant and is_of_another_site(state, item.source, claim):
         return _go_home(state, item, own)
-    kept = state.storage.article(claim)
+    kept = state.storage.articles.get(claim)
     if kept is None:
         if _has_a_name(there, item, own) or not (variant or may_name(state, item.source, claim)):
             return _go_home(state, item, own)
@@ -65,13 +65,13 @@ def _at_home(state: CrawlState, item: Article) -> Article | None:
 
 def _at_address(state: CrawlState, item: Article, own: str) -> Article | None:
     """Return what is kept under the page's address, or that it leads to; free it from another's article."""
-    kept = state.storage.article(own)
+    kept = state.storage.articles.get(own)
     if kept is None or not came_from_elsewhere(kept, own):
         return kept
     if is_one_article(kept, item):
         state.site_claims.saw(state.notes, item.source, kept.url, right=True)
         return kept
-    return None if free_address(state, kept) else state.storage.article(own)
+    return None if free_address(state, kept) else state.storage.articles.get(own)
 
 
 def _refuted(state: CrawlState, item: Article, kept: Article, claim: str, *, variant: bool) -> None:

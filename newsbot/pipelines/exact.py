@@ -50,19 +50,19 @@ def drop_copy(state: CrawlState, item: Article) -> Article | None:
     Raises :class:`newsbot.errors.DataError`; may then be called again.
     """
     kept = choose_address(state, item)
-    owner = state.storage.text_owner(item.source, item.content_hash)
+    owner = state.storage.texts.owner(item.source, item.content_hash)
     if owner is not None and fingerprint(owner) != fingerprint(item.canonical_url):
-        state.storage.store(item)  # records this address beside the owner's
+        state.storage.articles.store(item)  # records this address beside the owner's
         state.latecomers.stored(item)
         state.count("duplicates/text")
         state.count_site(item.source, "duplicates")
         raise DropItem(f"same_text as {owner}")
     if kept is not None and (_is_same(kept, item) if owner is not None else _is_trifle(kept, item)):
         if owner is not None and fingerprint(canonicalize(item.url)) != fingerprint(item.canonical_url):
-            state.storage.store(item)  # records this address
+            state.storage.articles.store(item)  # records this address
             state.latecomers.stored(item)
         if kept.rights != item.rights:  # a reservation holds from now on, also for an unchanged text
-            state.storage.save_rights(kept.canonical_url, item.rights)
+            state.storage.articles.save_rights(kept.canonical_url, item.rights)
         settle(state.storage, kept.canonical_url, ())  # who stored it may have been killed before
         state.count("articles/unchanged")
         raise DropItem("unchanged")

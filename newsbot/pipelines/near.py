@@ -77,7 +77,7 @@ def _all_stored(state: CrawlState, found: _Found) -> bool:
     with state.timed("dedup_near"):
         missing = [one.doc_id for one in found.near[:MAX_NEIGHBOURS] if one.doc_id not in found.kept]
         for doc_id in missing:
-            kept = state.storage.article(doc_id)
+            kept = state.storage.articles.get(doc_id)
             if kept is not None:
                 found.kept[doc_id] = kept
         return found.kept.keys() >= set(missing)

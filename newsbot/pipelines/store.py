@@ -17,8 +17,7 @@ from newsbot.pipelines.exact import drop_copy
 from newsbot.pipelines.near import find_story
 from newsbot.sites.late_arrivals import forget_texts, is_out
 from newsbot.sites.removals import REMOVED
-from newsbot.storage.base import Stored, Verdict
-from newsbot.storage.records import of_one_page
+from newsbot.storage.articles import Stored, Verdict, of_one_page
 
 TRIES = 5
 """Times that another page may be stored under the article's URL while it is looked at."""
@@ -95,7 +94,7 @@ async def _look_again(state: CrawlState, article: Article) -> Article | None:
     The index may have the text of either under the URL of the other: each is put where it belongs.
     """
     before = article.canonical_url
-    other = await state.outage.patiently(state.storage.article, before)
+    other = await state.outage.patiently(state.storage.articles.get, before)
     if other is not None:
         text = signature(other.text)
         await state.outage.patiently(
@@ -118,7 +117,7 @@ def _bridge(state: CrawlState, article: Article, over: str | None) -> None:
     if placed is None:
         return
     with state.timed("store"):
-        before = state.storage.article(article.canonical_url)
+        before = state.storage.articles.get(article.canonical_url)
         if before is not None and before.content_hash != over and not of_one_page(before.url, article.url):
             before = None
         if before is not None and before.story != placed.story:

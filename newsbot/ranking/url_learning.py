@@ -122,7 +122,7 @@ class Lessons:
             return False
         if self.storage is not None:
             known = session_keys(self.storage).get(domain, ())
-            self.storage.save_note(SESSION_NOTE, domain, {"keys": sorted({*keys.idle, *known})})
+            self.storage.save(SESSION_NOTE, domain, {"keys": sorted({*keys.idle, *known})})
         logger.warning(
             "session key learned domain=%s key=%s; articles are the same whatever it is: it is dropped from"
             " addresses (in the rule: drop_query)",
@@ -167,16 +167,14 @@ class Lessons:
         What was learned last from the examples of all is the rule of all.
         """
         for _ in range(TRIES):
-            told = storage.notes(NOTE_KIND + domain)
+            told = storage.all(NOTE_KIND + domain)
             self._merge(domain, site, told)
-            if not storage.swap_note(
-                NOTE_KIND + domain, "examples", told.get("examples"), site.examples.plain()
-            ):
+            if not storage.swap(NOTE_KIND + domain, "examples", told.get("examples"), site.examples.plain()):
                 continue
             rule = None if site.rule is None else site.rule.plain()
             if rule is None or rule == told.get("rule"):
                 return True
-            if storage.swap_note(NOTE_KIND + domain, "rule", told.get("rule"), rule):
+            if storage.swap(NOTE_KIND + domain, "rule", told.get("rule"), rule):
                 site.kept = rule
                 return True
         return False
@@ -218,7 +216,7 @@ class Lessons:
 
 def kept(storage: Notes, domain: str) -> tuple[Examples, LearnedRule | None]:
     """Return the examples and what was learned of a site in earlier crawls."""
-    notes = storage.notes(NOTE_KIND + domain)
+    notes = storage.all(NOTE_KIND + domain)
     examples, rule = Examples(), None
     try:
         examples.merge(notes.get("examples", {}))
@@ -232,7 +230,7 @@ def kept(storage: Notes, domain: str) -> tuple[Examples, LearnedRule | None]:
 
 def session_keys(storage: Notes) -> dict[str, tuple[str, ...]]:
     """Return the query keys that carry sessions' ids, by domain."""
-    known = storage.notes(SESSION_NOTE)
+    known = storage.all(SESSION_NOTE)
     return {domain: tuple(map(str, note.get("keys") or ())) for domain, note in known.items()}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, cast
+from typing import Any
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -27,7 +27,6 @@ from newsbot.simulator.weighing import Tell, Weighed, as_document, weigh
 from newsbot.simulator.weighingreport import cell, write_weighed
 from newsbot.simulator.worlds import Generated, Worlds
 from newsbot.storage.base import Storage
-from newsbot.storage.polls import PollLog
 
 MAX_SEEDS = 200
 MAX_SERVERS = 10_000
@@ -169,9 +168,9 @@ def _worlds(call: Call, settings: SiteSettings) -> Worlds:
 
 
 def _recorded(storage: Storage, settings: SiteSettings) -> Recorded:
-    kinds = {one.url: one.kind for one in storage.sources()}
-    sources = from_polls(cast("PollLog", storage).polls(), kinds)
-    return Recorded([*sources, *from_pages(storage.iter_pages(kind=Kind.ARTICLE))], settings)
+    kinds = {one.url: one.kind for one in storage.sources.all()}
+    sources = from_polls(storage.sources.polls(), kinds)
+    return Recorded([*sources, *from_pages(storage.pages.iter(kind=Kind.ARTICLE))], settings)
 
 
 def _about(worlds: Worlds, push: PushSettings, found: Sequence[Weighed], seeds: Sequence[int]) -> list[str]:

@@ -25,7 +25,7 @@ from newsbot.simulator.memory import require
 from newsbot.simulator.sitemaking import BYTES_AN_EVENT
 from newsbot.simulator.sites import FEED, PAGE, SECTION, THURSDAY, WEEK_HOURS, SiteWorld, sort_events
 from newsbot.simulator.sitesettings import SiteSettings
-from newsbot.storage.polls import Poll
+from newsbot.storage.sources import Poll
 from newsbot.urls import host_key
 
 WEEK: Final = 7 * DAY

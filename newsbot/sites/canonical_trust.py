@@ -100,24 +100,24 @@ class SiteClaims:
             del self._new[domain]
         if not self._read:
             return
-        told = storage.notes(NOTE_KIND)
+        told = storage.all(NOTE_KIND)
         for _ in range(TRIES):
             for domain in sorted(self._new):
                 claims = _add(_claims(told.get(domain)), self._new[domain])
                 new = {"claims": [[page, int(right)] for page, right in claims.items()]}
-                if storage.swap_note(NOTE_KIND, domain, told.get(domain), new):
+                if storage.swap(NOTE_KIND, domain, told.get(domain), new):
                     told[domain] = new
                     del self._new[domain]
             if not self._new:
                 break
-            told = storage.notes(NOTE_KIND)
+            told = storage.all(NOTE_KIND)
         for domain, note in told.items():
             if domain not in self._new:
                 self._sites[domain] = _claims(note)
 
     def _load(self, storage: Notes) -> None:
         if not self._read:
-            for domain, note in storage.notes(NOTE_KIND).items():
+            for domain, note in storage.all(NOTE_KIND).items():
                 self._sites[domain] = _claims(note)
             self._read = True
 

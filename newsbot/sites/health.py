@@ -9,8 +9,8 @@ from enum import StrEnum
 from typing import Any
 
 from newsbot.recrawl.planning import DEAD_AFTER
-from newsbot.storage.base import SourceRecord
 from newsbot.storage.notes import Notes
+from newsbot.storage.sources import SourceRecord
 
 NOTE_KIND = "health"
 WINDOW = 40
@@ -87,7 +87,7 @@ def pages_from(plain: Mapping[str, Any]) -> Pages:
 
 def alarms(storage: Notes) -> dict[str, str]:
     """Return the alarm of each site that has one."""
-    found = {domain: pages_from(plain).alarm() for domain, plain in storage.notes(NOTE_KIND).items()}
+    found = {domain: pages_from(plain).alarm() for domain, plain in storage.all(NOTE_KIND).items()}
     return {domain: alarm for domain, alarm in found.items() if alarm is not None}
 
 
@@ -103,7 +103,7 @@ class SiteHealth:
     def saw(self, storage: Notes, domain: str, reason: str) -> None:
         """Add a page of a site. Raises :class:`newsbot.errors.DataError` when what is kept cannot be read."""
         if self._kept is None:
-            self._kept = storage.notes(NOTE_KIND)
+            self._kept = storage.all(NOTE_KIND)
         if domain not in self._sites and len(self._sites) < MAX_SITES:
             self._sites[domain] = pages_from(self._kept.pop(domain, {}))
         if domain in self._sites:
@@ -120,12 +120,12 @@ class SiteHealth:
         if not self._new:
             return
         for _ in range(TRIES):
-            told = storage.notes(NOTE_KIND)
+            told = storage.all(NOTE_KIND)
             for domain in sorted(self._new):
                 pages = pages_from(told.get(domain, {}))
                 for reason in self._new[domain]:
                     pages.saw(reason)
-                if storage.swap_note(NOTE_KIND, domain, told.get(domain), pages.plain()):
+                if storage.swap(NOTE_KIND, domain, told.get(domain), pages.plain()):
                     self._sites[domain] = pages
                     del self._new[domain]
             if not self._new:

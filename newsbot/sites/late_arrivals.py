@@ -10,13 +10,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import cast
 
 from newsbot.dedup.index import NearIndex
 from newsbot.dedup.minhash import signature
 from newsbot.items import Article
 from newsbot.storage.base import Storage
-from newsbot.storage.removal import Removal
 from newsbot.urls import canonicalize, fingerprint, host_key
 
 MOST = 20_000
@@ -64,12 +62,13 @@ class Latecomers:
             for addresses in self._stored
             if any(covers(fingerprint(url), host_key(url)) for url in addresses)
             for url in addresses
-            if (kept := storage.article(url)) is None or is_out(kept, covers)  # else another page's by now
+            if (kept := storage.articles.get(url)) is None
+            or is_out(kept, covers)  # else another page's by now
         ]
         if gone:
             forget_texts(index, gone, at)
-            taker = cast("Removal", storage)
-            taker.remove_articles(gone)
-            taker.remove_pages([fingerprint(url) for url in gone])
+            taker = storage.removal
+            taker.articles(gone)
+            taker.pages([fingerprint(url) for url in gone])
         self._stored.clear()
         return len(gone)

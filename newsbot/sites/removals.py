@@ -32,7 +32,7 @@ class Tombstones:
 
     def read(self, notes: Notes) -> None:
         """Read them all. Raises :class:`DataError`."""
-        kept = notes.notes(REMOVED)
+        kept = notes.all(REMOVED)
         self._domains = frozenset(key.removeprefix(_DOMAIN) for key in kept if key.startswith(_DOMAIN))
         self._urls = frozenset(fingerprint(key) for key in kept if not key.startswith(_DOMAIN))
         self._next = self._clock() + REFRESH
@@ -71,7 +71,7 @@ def bury(notes: Notes, *, urls: list[str], domain: str | None, at: float, reason
     """Note that these (canonical URLs, or one domain) are to stay out."""
     note: dict[str, Any] = {"at": at, **({"reason": reason} if reason else {})}
     for key in [*urls, *([_DOMAIN + domain] if domain else [])]:
-        notes.save_note(REMOVED, key, note)
+        notes.save(REMOVED, key, note)
 
 
 def exhume(notes: Notes, what: str) -> bool:
@@ -79,7 +79,7 @@ def exhume(notes: Notes, what: str) -> bool:
     keys = [_DOMAIN + what.lower(), what]
     with suppress(ValueError):  # a domain is no URL
         keys.append(canonicalize(what))
-    told = [notes.forget_note(REMOVED, key) for key in dict.fromkeys(keys)]
+    told = [notes.forget(REMOVED, key) for key in dict.fromkeys(keys)]
     return any(told)
 
 
@@ -94,7 +94,7 @@ def tombstone_of(notes: Notes, key: bytes, host: str) -> tuple[str, dict[str, An
 
 def buried(notes: Notes) -> list[tuple[str, dict[str, Any]]]:
     """Return what is kept out, domains and URLs, the latest first, each with its note."""
-    kept = notes.notes(REMOVED).items()
+    kept = notes.all(REMOVED).items()
     return sorted(
         ((key.removeprefix(_DOMAIN), note) for key, note in kept), key=lambda one: (-one[1]["at"], one[0])
     )

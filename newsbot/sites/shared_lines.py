@@ -36,7 +36,7 @@ class SiteLines:
         if domain in self._memories or self.storage is None:
             return self._memories.of(domain)
         try:
-            told = self.storage.notes(NOTE_KIND + domain).get(KEY)
+            told = self.storage.all(NOTE_KIND + domain).get(KEY)
         except DataError:
             # A page that came is not fetched again for this: it waits with its article, and the next beat
             # joins both memories.
@@ -60,10 +60,10 @@ class SiteLines:
 def _write(storage: Notes, domain: str, memory: SiteMemory) -> bool:
     """Join a memory with what other workers have written, and keep both; False: not this time."""
     for _ in range(TRIES):
-        told = storage.notes(NOTE_KIND + domain).get(KEY)
+        told = storage.all(NOTE_KIND + domain).get(KEY)
         _take(memory, domain, told)
         plain = memory.plain()
-        if plain == told or storage.swap_note(NOTE_KIND + domain, KEY, told, plain):
+        if plain == told or storage.swap(NOTE_KIND + domain, KEY, told, plain):
             return True
     return False
 

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import asdict, replace
 from datetime import datetime
 from itertools import islice
-from typing import Any, cast
+from typing import Any
 
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
@@ -36,8 +36,7 @@ from newsbot.recrawl import may_retry
 from newsbot.rules.match import classify
 from newsbot.rules.schema import Rule
 from newsbot.spiders.monitor_arguments import parse_monitoring
-from newsbot.storage.checks import PageCheck
-from newsbot.storage.notes import Notes
+from newsbot.storage.spider_results import PageCheck
 from newsbot.urls import canonicalize, fingerprint, host_key
 
 logger = logging.getLogger(__name__)
@@ -84,7 +83,7 @@ class MonitorSpider(sidecrawl.SideSpider):
     @property
     def storage(self) -> Monitored:
         """The storage, as keeper of checks."""
-        return cast("Monitored", self.state.storage)
+        return self.state.storage
 
     # --- what is asked for
     async def start(self) -> AsyncIterator[Any]:
@@ -115,7 +114,7 @@ class MonitorSpider(sidecrawl.SideSpider):
         if self.asked.follow == "links":
             for url in (rule.seeds + rule.sections) or (f"https://{rule.domain}/",):
                 yield self.request_for(url, rule)
-        pages = self.storage.iter_pages(source=rule.domain)
+        pages = self.storage.pages.iter(source=rule.domain)
         while some := list(islice(pages, AHEAD)):
             for page in self._old_enough(some):
                 yield self.request_for(page.url, rule, page)
@@ -123,7 +122,7 @@ class MonitorSpider(sidecrawl.SideSpider):
     def _old_enough(self, pages: Sequence[PageRecord]) -> list[PageRecord]:
         if not self.asked.min_age:
             return list(pages)
-        checked = self.storage.checked([page.fingerprint for page in pages])
+        checked = self.storage.checks.get([page.fingerprint for page in pages])
         oldest = self.state.clock() - self.asked.min_age
         return [
             page for page in pages
@@ -239,7 +238,7 @@ class MonitorSpider(sidecrawl.SideSpider):
     def _save(self, check: PageCheck) -> None:
         """Keep a check, but of a page that was taken out while it was asked for."""
         if not self.state.is_removed(fingerprint(check.url), host_key(check.url)):
-            self.storage.save_checks([check])
+            self.storage.checks.save([check])
 
     def _count(self, check: PageCheck) -> None:
         of_site = self.counted.setdefault(check.source, {})
@@ -255,7 +254,7 @@ class MonitorSpider(sidecrawl.SideSpider):
             run = {"began": self.state.started, "ended": self.state.clock(), "reason": reason, **counted}
             try:
                 report = site_report(self.storage, domain)
-                keep_report(cast("Notes", self.storage), report, run)
+                keep_report(self.storage.notes, report, run)
             except DataError as error:
                 logger.error("monitor has no report site=%s fault=%s", domain, error)
                 continue
@@ -301,9 +300,9 @@ def links_of(spider: MonitorSpider, response: Response, target: Target) -> Itera
     rule = spider.state.rules.get(target.source)
     found = {} if rule is None else _on_site(spider, response, rule)
     try:
-        known = spider.storage.pages(list(found))
+        known = spider.storage.pages.get(list(found))
         linked = [_linked(page, response.url, target.depth + 1) for page in known.values()]
-        spider.storage.discover(linked)
+        spider.storage.pages.discover(linked)
     except DataError:  # the outage has told it; the links are read again in the next run
         return
     if rule is None or target.depth + 1 > rule.max_depth:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator, Iterator, Mapping
 from datetime import datetime
-from typing import Any, cast
+from typing import Any
 
 from lxml.html import HtmlElement
 from scrapy import Request, Spider
@@ -30,7 +30,7 @@ from newsbot.rules.match import classify
 from newsbot.rules.schema import Rule
 from newsbot.search.phrases import Places, Wanted
 from newsbot.spiders.search_arguments import parse_searching
-from newsbot.storage.results import SearchResult, SearchResults
+from newsbot.storage.spider_results import SearchResult
 from newsbot.urls import canonicalize, fingerprint, host_key
 
 logger = logging.getLogger(__name__)
@@ -74,7 +74,7 @@ class SearchSpider(Spider):
             domains.setdefault(rule.domain, rule)
             yield self._request(url, rule)
         for domain, rule in domains.items():
-            for page in state.storage.iter_pages(source=domain):
+            for page in state.storage.pages.iter(source=domain):
                 if page.kind not in ("feed", "sitemap") and page.state != "gone":
                     yield self._request(page.url, rule)
 
@@ -125,7 +125,7 @@ class SearchSpider(Spider):
             )
             for wanted, places in found.items()
         ]
-        await state.outage.patiently(cast("SearchResults", state.storage).save_results, results)
+        await state.outage.patiently(state.storage.searches.save, results)
         hits = sum(places.hits for places in found.values())
         for name, amount in (("pages", 1), ("found_on", bool(hits)), ("hits", hits)):
             self.counted[name] += amount

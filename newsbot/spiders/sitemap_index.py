@@ -147,7 +147,7 @@ def _looks(
     for start in range(0, len(children), _CHUNK):
         part = children[start : start + _CHUNK]
         keys = [fingerprint(canonicalize(child.url, visit.rule.drop_query)) for child in part]
-        pages = state.storage.pages(keys)
+        pages = state.storage.pages.get(keys)
         for child, key in zip(part, keys, strict=True):
             page = pages.get(key)
             if page is None or page.last_fetched is not None:

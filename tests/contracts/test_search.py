@@ -25,22 +25,22 @@ def index(storage: Any) -> None:
 
 
 def paths(storage: Storage, query: str, **asked: Any) -> list[str]:
-    hits = storage.search(query, **asked)
+    hits = storage.texts.search(query, **asked)
     return [hit.article.canonical_url.rsplit("/", 1)[1] for hit in hits]
 
 
 @pytest.fixture(params=["waiting", "indexed", "both"])
 def library(storage: Storage, request: pytest.FixtureRequest) -> Storage:
     """Articles by two people in two languages on two sites."""
-    storage.store(
+    storage.articles.store(
         make_article("bridge", "Мост через реку закрыт.", hours=1, authors=["Анна Иванова", "Пётр Ким"])
     )
-    storage.store(make_article("river", "Река вышла из берегов, мост цел.", title="Мост", hours=2))
+    storage.articles.store(make_article("river", "Река вышла из берегов, мост цел.", title="Мост", hours=2))
     if request.param == "both":
         index(storage)
     run: dict[str, Any] = {"source": "run.org", "language": "en", "hours": 30, "authors": ["Anna Kim"]}
-    storage.store(make_article("run", "She was running over the bridge.", **run))
-    storage.store(
+    storage.articles.store(make_article("run", "She was running over the bridge.", **run))
+    storage.articles.store(
         make_article("undated", "Мосты без даты.", published_at=None, fetched_at=None, source="run.org")
     )
     if request.param == "indexed":
@@ -87,7 +87,7 @@ def test_filters_of_the_caller_narrow_what_the_query_says(library: Storage) -> N
 
 
 def test_filters_without_words_give_the_newest_of_what_is_right(library: Storage) -> None:
-    library.store(make_article("late", "Последнее.", source="run.org", language="en", hours=40))
+    library.articles.store(make_article("late", "Последнее.", source="run.org", language="en", hours=40))
     assert paths(library, "", where=ArticleFilter(source="run.org", language="en")) == ["late", "run"]
     assert paths(library, "", where=ArticleFilter(source="run.org", language="ru")) == ["undated"]
     assert paths(library, "", where=ArticleFilter(source="run.org"), limit=2) == ["late", "run"]
@@ -103,19 +103,19 @@ def test_order_by_time_and_by_rank(library: Storage) -> None:
 
 
 def test_a_story_is_searched_as_it_is_now(library: Storage) -> None:
-    library.assign_story("https://example.org/bridge", "s", None)
-    library.assign_story("https://run.org/run", "s", None)
+    library.stories.assign("https://example.org/bridge", "s", None)
+    library.stories.assign("https://run.org/run", "s", None)
     assert paths(library, "мост", where=ArticleFilter(story="s")) == ["bridge"]
-    library.assign_story("https://example.org/river", "s", None)
+    library.stories.assign("https://example.org/river", "s", None)
     assert set(paths(library, "мост", where=ArticleFilter(story="s"))) == {"bridge", "river"}
 
 
 def test_earlier_versions_are_not_found_and_take_no_place_on_the_page(storage: Storage) -> None:
     for turn in range(40):
-        storage.store(make_article("a", f"Слово номер {turn}."))
+        storage.articles.store(make_article("a", f"Слово номер {turn}."))
         if turn % 8 == 0:
             index(storage)
-    storage.store(make_article("b", "Слово другое."))
+    storage.articles.store(make_article("b", "Слово другое."))
     assert set(paths(storage, "слово", limit=2)) == {"a", "b"}
     assert paths(storage, "39") == ["a"]
     assert paths(storage, "32") == []
@@ -159,12 +159,12 @@ def test_any_query_finds_what_reading_all_articles_finds(storage: Storage) -> No
             hours=number,
         )
         key = fingerprint(article.canonical_url)
-        storage.store(article)
+        storage.articles.store(article)
         entries[key] = entry_of(article, key, 1)
         if number % 11 == 0:
             index(storage)
     for query in make_queries(7, 60):
-        found = [fingerprint(hit.article.canonical_url) for hit in storage.search(query, limit=500)]
+        found = [fingerprint(hit.article.canonical_url) for hit in storage.texts.search(query, limit=500)]
         assert set(found) == found_by_reading(list(entries.values()), query), query
         assert len(found) == len(set(found))
 

@@ -107,7 +107,7 @@ def test_an_article_that_was_removed_and_came_again_during_a_fold_is_found(
     other = place.open()
 
     def again() -> None:
-        other.remove_articles([url("one")])  # type: ignore[attr-defined]
+        other.removal.articles([url("one")])  # type: ignore[attr-defined]
         other.store(make_article("one", "Tunnel opened."))
 
     while_folding(monkeypatch, again)

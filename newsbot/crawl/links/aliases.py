@@ -59,7 +59,7 @@ def is_taken(state: CrawlState, key: bytes) -> bool:
         return False
     if known.state == "leased" or known.last_fetched is not None:
         return True
-    page = state.storage.pages([key]).get(key)
+    page = state.storage.pages.get([key]).get(key)
     return known.state == "done" and page is not None and page.state == "done"
 
 
@@ -102,14 +102,14 @@ def _other_page(state: CrawlState, visit: Visit, url: str) -> bytes | None:
 
 def _record_alias(state: CrawlState, alias: Entry, record: PageRecord | None) -> None:
     """Keep another address as done; with ``record`` as the page itself, to be fetched again when it says."""
-    page = state.storage.pages([alias.fingerprint]).get(alias.fingerprint)
+    page = state.storage.pages.get([alias.fingerprint]).get(alias.fingerprint)
     if page is None or page.last_fetched is None:
         page = page_for(alias, state.clock())
         if record is not None:
             for name in _OF_THE_CONTENT:
                 setattr(page, name, getattr(record, name))
         page.state = "done"
-        state.storage.save_pages([page])
+        state.storage.pages.save([page])
     state.frontier.mark_done([alias], None if record is None else record.next_due)
 
 

@@ -33,7 +33,7 @@ from newsbot.items import Article, Kind, Link, PageRecord, Where
 from newsbot.ranking.judging import Judgement
 from newsbot.rules.match import classify
 from newsbot.sites.canonical_trust import MAX_SETTLED, Word
-from newsbot.storage.records import of_one_page
+from newsbot.storage.articles import of_one_page
 from newsbot.urls import canonicalize, fingerprint, host_key
 
 logger = logging.getLogger(__name__)
@@ -131,7 +131,7 @@ def offered_by_themselves(state: CrawlState, entries: list[Entry]) -> list[Entry
         elif known.state == "done" and known.next_due is None:
             claimed.append(key)
     found = []
-    for key, page in (state.storage.pages(claimed) if claimed else {}).items():
+    for key, page in (state.storage.pages.get(claimed) if claimed else {}).items():
         if not _is_claimed(page):
             settled.add(key)
         elif _differs(state, asked[key]):
@@ -156,7 +156,7 @@ def _differs(state: CrawlState, entry: Entry) -> bool:
     """Return True if a named address is offered as something else than the article that is kept under it."""
     if entry.kind is not Kind.ARTICLE:
         return True
-    kept = state.storage.article(canonicalize(entry.url, state.rule_for(entry.url).drop_query))
+    kept = state.storage.articles.get(canonicalize(entry.url, state.rule_for(entry.url).drop_query))
     if kept is None:
         return True
     agree = headlines_agree(str(entry.data.get("title") or ""), kept.title)
@@ -191,7 +191,7 @@ def free_address(state: CrawlState, kept: Article, *, wrong: bool = True, chain:
     the site. Raises :class:`newsbot.errors.DataError`.
     """
     home = canonicalize(kept.url)
-    there = state.storage.article(home)
+    there = state.storage.articles.get(home)
     if there is not None and chain and came_from_elsewhere(there, home) and not is_one_article(there, kept):
         free_address(state, there, chain=chain - 1)
     if wrong:
@@ -199,7 +199,7 @@ def free_address(state: CrawlState, kept: Article, *, wrong: bool = True, chain:
     state.count("canonical/wrong")
     state.index.check_and_insert(home, kept.source, signature(kept.text), state.clock())
     logger.info("canonical address wrong domain=%s page=%s named=%s", kept.source, home, kept.canonical_url)
-    return state.storage.readdress(kept.canonical_url, kept.content_hash, home)
+    return state.storage.articles.readdress(kept.canonical_url, kept.content_hash, home)
 
 
 def came_from_elsewhere(kept: Article | None, url: str) -> bool:
@@ -221,6 +221,6 @@ def give_back(state: CrawlState, visit: Visit) -> None:
     if not (list_of_links or page_without):
         return
     url = canonicalize(visit.lease.entry.url, visit.rule.drop_query)
-    kept = state.storage.article(url)
+    kept = state.storage.articles.get(url)
     if kept is not None and came_from_elsewhere(kept, url):
         free_address(state, kept, wrong=gone or list_of_links)

@@ -111,7 +111,7 @@ def _name_headlines(state: CrawlState, batch: Batch) -> None:
     wanted = headlines.unnamed(batch.entries.values())
     if wanted:
         here = {key: entry.url for key, entry in batch.entries.items() if key in wanted}
-        kept = state.storage.pages(sorted(wanted - here.keys()))
+        kept = state.storage.pages.get(sorted(wanted - here.keys()))
         headlines.name(batch.entries.values(), here | {key: page.url for key, page in kept.items()})
 
 
@@ -119,7 +119,7 @@ def _queue(state: CrawlState, batch: Batch, visit: Visit | None, *, force: bool)
     entries = list(batch.entries.values())
     if not entries:
         return 0
-    state.storage.discover(batch.pages)
+    state.storage.pages.discover(batch.pages)
     asked = visit is None or visit.data.get("where") == Where.ARGUMENT
     for host, entry in {entry.host: entry for entry in entries}.items():
         _introduce(state, host, state.rule_for(entry.url), asked=asked)

@@ -97,7 +97,7 @@ def _hear_of_trials(state: CrawlState, lists: Iterable[Entry]) -> None:
         if url is not None:
             rule = state.rules.get(domain) or state.rule_for(url)
             waiting[fingerprint(canonicalize(url, rule.drop_query))] = (domain, url)
-    for key, page in (state.storage.pages(list(waiting)) if waiting else {}).items():
+    for key, page in (state.storage.pages.get(list(waiting)) if waiting else {}).items():
         told = [event for event in page.history if event.get("event") == LIST_EVENT]
         if told or page.state in ("gone", "failed"):
             domain, url = waiting[key]
@@ -116,7 +116,7 @@ def _yields_articles(state: CrawlState, batch: Batch, visit: Visit) -> bool:
     last = None if visit.record is None else visit.record.last_fetched
     return any(
         page.referrers[:1] == [articles[key].data["referrer"]] and (last is None or page.first_seen > last)
-        for key, page in state.storage.pages(list(articles)).items()
+        for key, page in state.storage.pages.get(list(articles)).items()
     )
 
 

@@ -65,7 +65,7 @@ def judge_source(state: CrawlState, visit: Visit) -> None:
         state.dead_sources.add(url)
     if visit.rule.has_sources or visit.of_index or visit.data.get("where") != Where.AUTODISCOVERY:
         return
-    others = [one for one in state.storage.sources(domain) if one.kind != Kind.SECTION and one.url != url]
+    others = [one for one in state.storage.sources.all(domain) if one.kind != Kind.SECTION and one.url != url]
     if all(one.failures for one in others):
         state.with_sources.discard(domain)
         _begin(state, visit, visit.data.get("referrer") or url)
@@ -82,7 +82,7 @@ def _is_dead(visit: Visit) -> bool:
 def _begin(state: CrawlState, visit: Visit, url: str) -> None:
     """Ask for the first usual place on the host of ``url``, unless that was done lately."""
     domain = visit.rule.domain
-    told = state.notes.notes(NOTE_KIND + domain).get("asked", {})
+    told = state.notes.all(NOTE_KIND + domain).get("asked", {})
     until = told.get("until")
     if isinstance(until, int | float) and state.clock() < until:
         return
@@ -148,4 +148,4 @@ def _ask(state: CrawlState, visit: Visit, place: Link) -> None:
 
 
 def _remember(state: CrawlState, domain: str, rest: float, **more: str) -> None:
-    state.notes.save_note(NOTE_KIND + domain, "asked", {"until": round(state.clock() + rest), **more})
+    state.notes.save(NOTE_KIND + domain, "asked", {"until": round(state.clock() + rest), **more})

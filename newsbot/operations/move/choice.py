@@ -12,10 +12,18 @@ from typing import Any
 from newsbot.items import Article
 from newsbot.operations.move.side import WholeStorage
 from newsbot.sites.removals import REMOVED
-from newsbot.storage.books import Book, JoinedStory, KeptNote, PollDay
-from newsbot.storage.checks import PageCheck
-from newsbot.storage.results import SearchResult
-from newsbot.storage.transfer import AT_ONCE, AliasCopy, ArticleCopy, PageCopy, TextCopy
+from newsbot.storage.spider_results import PageCheck, SearchResult
+from newsbot.storage.upkeep import (
+    AT_ONCE,
+    AliasCopy,
+    ArticleCopy,
+    Book,
+    JoinedStory,
+    KeptNote,
+    PageCopy,
+    PollDay,
+    TextCopy,
+)
 from newsbot.urls import canonicalize, fingerprint
 
 KINDS = ("pages", "articles", "texts", "aliases")
@@ -54,7 +62,7 @@ class Choice:
         if not self.of_articles:
             return
         self._articles = set()
-        right = filter(self._is_in_time, storage.copy_articles("", self.sites))
+        right = filter(self._is_in_time, storage.dump.articles("", self.sites))
         for copy in islice(right, self.max_articles):
             self._articles.add(copy.fingerprint)
             self._pages.add(copy.fingerprint)
@@ -75,26 +83,26 @@ class Choice:
         """
         left = iter(sorted(key for key in self._pages if key > bytes.fromhex(after)))
         while keys := list(islice(left, AT_ONCE)):
-            found = storage.pages(keys)
+            found = storage.pages.get(keys)
             for page in (found[key] for key in keys if key in found):
                 if self.has_site(page.source):
                     yield PageCopy(page)
 
     def results(self, storage: WholeStorage) -> Iterator[SearchResult]:
         """Yield what searches over the pages of the chosen sites found."""
-        for search in storage.searches():
-            yield from (one for one in storage.results(search.search) if self.has_site(one.source))
+        for search in storage.searches.all():
+            yield from (one for one in storage.searches.results(search.search) if self.has_site(one.source))
 
     def checks(self, storage: WholeStorage) -> Iterator[PageCheck]:
         """Yield the checks of the pages of the chosen sites."""
-        for page in storage.iter_checked():
+        for page in storage.checks.iter():
             if self.has_site(page.source):
                 yield from page.checks
 
     def books(self, storage: WholeStorage) -> Iterator[Book]:
         """Yield joined stories, notes and polls; of a part its sources' polls, and the notes of NOTES."""
-        urls = {record.url for record in storage.sources() if self.has_site(record.source)}
-        for book in storage.copy_books():
+        urls = {record.url for record in storage.sources.all() if self.has_site(record.source)}
+        for book in storage.dump.books():
             if (
                 self.everything
                 or isinstance(book, JoinedStory)

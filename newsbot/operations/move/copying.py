@@ -57,25 +57,25 @@ def _copy_kind(
 
 
 def _copy_books(source: WholeStorage, target: WholeStorage, choice: Choice, report: Report) -> None:
-    sources = [record for record in source.sources() if choice.has_site(record.source)]
-    target.save_sources(sources)
+    sources = [record for record in source.sources.all() if choice.has_site(record.source)]
+    target.sources.save(sources)
     report("sources", len(sources))
-    sites = [record for record in source.sites().values() if choice.has_site(record.source)]
-    target.take_sites(sites)
+    sites = [record for record in source.sites.all().values() if choice.has_site(record.source)]
+    target.load.sites(sites)
     report("sites", len(sites))
     number = 0
     for some in batches(choice.results(source)):
-        target.save_results(some)
+        target.searches.save(some)
         number += len(some)
         report("search results", number)
     number = 0
     for checks in batches(choice.checks(source)):
-        target.save_checks(checks)
+        target.checks.save(checks)
         number += len(checks)
         report("checks", number)
     number = 0
     for books in batches(choice.books(source)):
-        target.take_books(books)
+        target.load.books(books)
         number += len(books)
         report("notes and polls", number)
 

@@ -89,7 +89,7 @@ def _compare_books(source: WholeStorage, target: WholeStorage, choice: Choice) -
             sums["checks"][side].add(check)
         for book in choice.books(storage):
             sums["notes and polls"][side].add(book)
-        for name, records in (("sources", storage.sources()), ("sites", storage.sites().values())):
+        for name, records in (("sources", storage.sources.all()), ("sites", storage.sites.all().values())):
             for record in records:
                 if choice.has_site(record.source):
                     sums[name][side].add(record)
