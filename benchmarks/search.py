@@ -45,6 +45,7 @@ from newsbot.search.index.indexer import FOLD_AT, Indexer
 from newsbot.search.index.segments import TIERS
 from newsbot.storage.base import Storage
 from newsbot.storage.mongo import MongoStorage
+from newsbot.storage.mongo.connection import Server
 from newsbot.storage.mongo.documents import to_document
 from newsbot.storage.mongo.words import MongoBlocks
 from newsbot.storage.sqlite import SqliteStorage
@@ -85,7 +86,7 @@ class SqlitePlace:
         """Write articles without their words."""
         with transaction(self._database) as database:
             for article, entry in some:
-                insert(database, to_row(article) | {"fingerprint": entry.key})
+                insert(database, to_row(article), entry.key)
 
     def server_seconds(self) -> float:
         """There is no server."""
@@ -108,7 +109,7 @@ class MongoPlace:
         stack.callback(self.storage.close)
         place = connect(f"{self.server.uri}newsbot", None)
         stack.callback(place.client.close)
-        self.blocks: BlockStore = MongoBlocks(place)
+        self.blocks: BlockStore = MongoBlocks(Server(place))
 
     def open(self) -> MongoStorage:
         """Connect once more."""
@@ -208,7 +209,7 @@ def store_cost(place: Place, texts: Texts, start: int) -> Row:
     there = place.server_seconds() - server
     begin = time.perf_counter()
     with closing(place.open()) as other:
-        assert other.search(f"case{start + STORED - 1}")
+        assert other.texts.search(f"case{start + STORED - 1}")
     found = time.perf_counter() - begin
     while place.storage.texts.waiting():  # the thread of the storage may be at it
         place.storage.texts.index()
@@ -264,7 +265,7 @@ def query_times(place: Place, texts: Texts) -> Row:
     """Ask; return the median and the longest time of first pages, in ms."""
     found: Row = {}
     with closing(place.open()) as known:
-        known.search(f"{texts.by_frequency[0]} {texts.by_frequency[1000]}")
+        known.texts.search(f"{texts.by_frequency[0]} {texts.by_frequency[1000]}")
         for name, make in queries(texts).items():
             chance = random.Random(name)
             asked = [make(chance) for _ in range(EACH)]

@@ -34,8 +34,6 @@ from newsbot.demo.figures import count_log
 from newsbot.demo.hosts import HOSTS, WIRE
 from newsbot.demo.server import DemoServer, this_hour
 from newsbot.ranking.url_learning import NOTE_KIND
-from newsbot.storage.base import Storage
-from newsbot.storage.notes import Notes
 
 WAYS = ("cold", "learned", "rules", "ranking off")
 
@@ -110,12 +108,8 @@ def _hand_on(before: Path, after: Path) -> None:
         closing(open_storage({"NEWSBOT_DATA": str(after)})) as new,
     ):
         for host in HOSTS:
-            for key, note in _notes(old).notes(NOTE_KIND + host.source).items():
-                _notes(new).notes.save(NOTE_KIND + host.source, key, note)
-
-
-def _notes(storage: Storage) -> Notes:
-    return storage.notes
+            for key, note in old.notes.all(NOTE_KIND + host.source).items():
+                new.notes.save(NOTE_KIND + host.source, key, note)
 
 
 if __name__ == "__main__":

@@ -131,15 +131,3 @@ def ignored_settings(settings: SettingsLike) -> list[str]:
     if persist is not None and str(persist).lower() in ("", "0", "false"):
         ignored.insert(0, f"SCHEDULER_PERSIST={persist}")
     return ignored
-
-
-def place_of(backend: Frontier | Storage | NearIndex) -> str:
-    """Return a word for the server or file that a backend keeps its data in."""
-    if is_local(backend):
-        return "data file"
-    return "MongoDB" if ".mongo" in type(backend).__module__ else "Redis"
-
-
-def is_local(backend: Frontier | Storage | NearIndex) -> bool:
-    """Return True for the embedded file."""
-    return isinstance(backend, SqliteFrontier | SqliteStorage | SqliteIndex)

@@ -101,7 +101,7 @@ def _pages(storage: Storage, bad: str) -> None:
         PageCheck(url=address(5), source=SITE, at=now, run=now, status=404, server=bad, found_on=address(0)),
         PageCheck(url=address(6), source=SITE, at=now, run=now, status=200, hops=((301, EVIL_URL),)),
     ]
-    cast("Any", storage).save_checks(checks)
+    cast("Any", storage).checks.save(checks)
     report = site_report(cast("Any", storage), SITE)
     keep_report(storage.notes, report, {"began": now, "ended": now, "reason": "finished"})
 
@@ -141,6 +141,6 @@ def _books(storage: Storage, bad: str) -> None:
     result = SearchResult(
         search=bad, text=bad, url=address(1), source=SITE, looked_at=now, positions=[position], hits=1
     )
-    cast("Any", storage).save_results([result])
+    cast("Any", storage).searches.save([result])
     trust = Trust(at=now, hits=30.0, misses=10.0, told=30.0, untold=10.0)
     storage.notes.save(TRUST, f"websub:hub.test {bad}", trust.as_note())

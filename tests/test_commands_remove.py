@@ -106,7 +106,7 @@ def test_a_domain_goes_with_all_below_it(place):
         assert list(storage.pages.iter()) == []
         assert storage.sources.all() == []
         tombstones = Tombstones(time.time)
-        tombstones.read(storage)
+        tombstones.read(storage.notes)
     assert near(place) == 0
     assert tombstones.covers(b"x" * 16, "blog.example.org:8080")
     assert not tombstones.covers(b"x" * 16, "notexample.org")

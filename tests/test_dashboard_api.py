@@ -247,7 +247,7 @@ def test_actions_take_the_token_and_act(tmp_path: Path) -> None:
 def paused_sites(settings: dict[str, Any]) -> dict[str, float]:
     storage: Any = backends.open_storage(settings)
     try:
-        return paused(storage)
+        return paused(storage.notes)
     finally:
         storage.close()
 

@@ -6,11 +6,12 @@ import asyncio
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from newsbot.errors import DataError, DataUnavailable
+from newsbot.storage.sqlite import SqliteStorage
 from newsbot.web.memo import Memo
 from newsbot.web.readers import MAX_WAITING, Data, Readers
 from tests.builders import ManualClock
@@ -22,7 +23,7 @@ ENDLESS = "WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELE
 def endless(data: Data) -> None:
     """Look at the embedded file without end, as a bad question might."""
     storage = data.storage
-    with storage._reading() as database:
+    with storage.file.reading() as database:
         database.execute(ENDLESS).fetchall()
 
 

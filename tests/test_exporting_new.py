@@ -38,21 +38,21 @@ class Kept:
         if self.step == self.crash_at:
             raise Crash
 
-    def notes(self, kind):
+    def all(self, kind):
         return {key: json.loads(json.dumps(note)) for key, note in self.kept.items()}
 
-    def save_note(self, kind, key, note):
+    def save(self, kind, key, note):
         self.tick()
         self.kept[key] = json.loads(json.dumps(note))
         self.tick()
 
-    def swap_note(self, kind, key, old, new):
+    def swap(self, kind, key, old, new):
         if self.kept.get(key) != old:
             return False
-        self.save_note(kind, key, new)
+        self.save(kind, key, new)
         return True
 
-    def forget_note(self, kind, key):
+    def forget(self, kind, key):
         return self.kept.pop(key, None) is not None
 
     def write(self, stream, file, after, until):

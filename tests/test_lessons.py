@@ -79,10 +79,10 @@ def test_it_is_kept_for_the_next_crawl_and_joined_with_what_others_learned(stora
     for links in (FEED[:6] + MENU[:6], FEED[6:] + MENU[6:]):
         lessons = Lessons(0.03)  # two workers that began at the same time
         lessons.heard(RULE, links)
-        lessons.storage = storage
+        lessons.storage = storage.notes
         lessons.write()
     later = Lessons(0.03)
-    later.storage = storage
+    later.storage = storage.notes
     assert later.rule(RULE) is not None, "neither saw enough, both together did"
     examples, rule = kept(storage.notes, "site.example")
     assert len(examples.articles) == len(FEED)

@@ -29,6 +29,7 @@ from newsbot.frontier.sqlite.frontier import SqliteFrontier
 from newsbot.items import Kind
 from newsbot.search.phrases import Position
 from newsbot.storage.mongo import MongoStorage
+from newsbot.storage.mongo.copying import MongoLoad
 from newsbot.storage.sources import Poll, SiteRecord, SourceRecord
 from newsbot.storage.spider_results import SearchResult
 from newsbot.storage.sqlite import SqliteStorage
@@ -231,14 +232,14 @@ def test_killed_at_any_moment_it_goes_on(place: Place, uri: str, redis_server: R
 
 
 def test_killed_before_its_first_note_it_goes_on(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    take_pages = MongoStorage.take_pages
+    take_pages = MongoLoad.pages
 
-    def killed(storage: MongoStorage, pages: Sequence[PageCopy]) -> None:
-        take_pages(storage, pages)
+    def killed(load: MongoLoad, pages: Sequence[PageCopy]) -> None:
+        take_pages(load, pages)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as first:
-        first.setattr(MongoStorage, "take_pages", killed)
+        first.setattr(MongoLoad, "pages", killed)
         assert go(place, *place.servers).code != 0
     again = go(place, *place.servers)
     assert again.code == 0, again.err

@@ -93,7 +93,7 @@ def test_an_article_that_was_stored_in_the_same_moment_goes_again(desk: Desk, wh
 def test_a_page_that_was_taken_out_while_it_was_fetched_has_no_record(desk: Desk) -> None:
     visit = desk.visit(URL)
     out(desk, urls=[URL])
-    desk.state.storage.removal.pages([fingerprint(URL)])  # type: ignore[attr-defined]
+    desk.state.storage.removal.pages([fingerprint(URL)])
     desk.clock.now += REFRESH + 1
     visit.outcome.status = 200
     settle(desk.state, visit)
@@ -104,7 +104,7 @@ def test_a_page_that_was_taken_out_while_it_was_fetched_has_no_record(desk: Desk
 
 
 def test_what_crawls_learn_of_a_site_that_was_taken_out_is_not_kept(desk: Desk) -> None:
-    desk.state.sites.add("news.test", "pages")
+    desk.state.count_site("news.test", "pages")
     desk.state.site_health.saw(desk.state.notes, "news.test", "")
     desk.state.memories.of("news.test").learn(URL, ["A line of words that is long enough to be kept."])
     out(desk, domain="news.test")
@@ -224,12 +224,12 @@ def test_nothing_of_a_domain_comes_back_from_workers_that_are_at_it(
         assert {record.source for record in storage.sources.all()} == {"kept.test"}
         assert set(storage.sites.all()) == {"kept.test"}
         assert index.count() == ARTICLES
-        assert opened.notes(LESSONS + "gone.test") == opened.notes(LINES + "gone.test") == {}
+        assert opened.notes.all(LESSONS + "gone.test") == opened.notes.all(LINES + "gone.test") == {}
         assert opened.index()
         assert storage.texts.search("site:gone.test") == []
         assert len(storage.texts.search("council", limit=100)) == ARTICLES
         assert all(
             story.sources == {"kept.test"} for story in storage.stories.recent(min_members=1, limit=100)
         )
-        assert [one for one in opened.copy_aliases() if "gone.test" in one.url] == []
-        assert [one for one in opened.copy_texts() if one.source == "gone.test"] == []
+        assert [one for one in opened.dump.aliases() if "gone.test" in one.url] == []
+        assert [one for one in opened.dump.texts() if one.source == "gone.test"] == []

@@ -81,8 +81,8 @@ def test_it_goes_on_from_crawl_to_crawl_and_stands_in_sources(tmp_path: Path) ->
         with closing(SqliteStorage(place.data / "newsbot.db")) as storage:
             health = SiteHealth()
             for reason in reasons:
-                health.saw(storage, "example.org", reason)
-            health.write(storage)
+                health.saw(storage.notes, "example.org", reason)
+            health.write(storage.notes)
             found = alarms(storage.notes)
     assert list(found) == ["example.org"]
     answer = place.run("sources", "example.org")

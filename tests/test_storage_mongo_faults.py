@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from newsbot.storage.mongo.store import store
 from pymongo import MongoClient
 
 from newsbot.errors import DataError, DataFull, DataUnavailable
 from newsbot.items import Article
 from newsbot.storage.mongo import MongoStorage
+from newsbot.storage.mongo.articles import _store
 from tests.contracts.storage_samples import make_article, make_page
 from tests.servers import ROOT_PASSWORD, MongoServer, free_port, run_mongo
 
@@ -96,7 +96,7 @@ def test_a_worker_that_died_within_a_transaction_holds_up_others_for_a_while_onl
     with MongoClient[dict[str, Any]](server.uri) as dead, dead.start_session() as session:
         dead.admin.command("setParameter", 1, transactionLifetimeLimitSeconds=1)
         session.start_transaction()
-        assert store(dead["newsbot"], session, make_article("a")).verdict == "new"
+        assert _store(dead["newsbot"], make_article("a"), None, session).verdict == "new"
         assert storage.articles.store(make_article("b")).verdict == "new"  # the same text
         dead.admin.command("setParameter", 1, transactionLifetimeLimitSeconds=60)
     assert storage.articles.get("https://example.org/a") is None

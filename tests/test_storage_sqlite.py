@@ -102,7 +102,7 @@ def _store_many(storage: SqliteStorage) -> None:
 
 def test_a_full_disk_loses_nothing_and_writes_nothing_by_halves(path: Path) -> None:
     storage = SqliteStorage(path)
-    database = storage._database
+    database = storage.file.database
     pages = database.execute("PRAGMA page_count").fetchone()[0]
     database.execute(f"PRAGMA max_page_count = {pages + 20}")
     with pytest.raises(DataFull, match="disk is full"):

@@ -24,7 +24,7 @@ from newsbot.pipelines.exact import ExactDuplicatePipeline
 from newsbot.pipelines.near import NearDuplicatePipeline
 from newsbot.pipelines.store import StorePipeline
 from newsbot.search.query import ArticleFilter
-from newsbot.storage.articles import Articles, RepeatedText
+from newsbot.storage.articles import RepeatedText
 from newsbot.storage.base import Storage
 from newsbot.storage.stories import Story, story_id
 from tests.builders import Desk, make_article
@@ -229,7 +229,6 @@ def test_the_id_of_a_story_that_was_joined_leads_to_it(storage: Storage) -> None
         assert storage.articles.count(where) == 3
         assert {hit.article.canonical_url for hit in storage.texts.search("test", where)} == {A, B, C}
         assert {hit.article.canonical_url for hit in storage.texts.search("", where)} == {A, B, C}
-        assert isinstance(storage, Articles)
         new = storage.articles.changed(where, after=0.0, until=time.time() + 60)
         assert {one.canonical_url for one in new} == {A, B, C}
     assert storage.articles.count(ArticleFilter(story=story_id(D))) == 0

@@ -56,7 +56,7 @@ def build_sqlite(path: Path, some: Sequence[Article]) -> None:
     before = sqlite_schema.MIGRATIONS[:_SQLITE_BEFORE]
     with closing(open_database(path, component="storage", migrations=before)) as old, transaction(old):
         for article in some:
-            number = insert(old, to_row(article) | {"fingerprint": fingerprint(article.canonical_url)})
+            number = insert(old, to_row(article), fingerprint(article.canonical_url))
             old.execute(
                 "INSERT INTO article_search (rowid, title, text) VALUES (?, ?, ?)",
                 (number, article.title, article.text),
@@ -125,13 +125,15 @@ def old(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Old]:
 
 
 def paths(storage: Any, query: str) -> list[str]:
-    return sorted(hit.article.canonical_url.rsplit("/", 1)[1] for hit in storage.search(query, limit=1_000))
+    return sorted(
+        hit.article.canonical_url.rsplit("/", 1)[1] for hit in storage.texts.search(query, limit=1_000)
+    )
 
 
 def indexed(storage: Any) -> None:
     """Index all; the storage's own thread may be at it already."""
     give_up = time.monotonic() + 60
-    while not storage.index() or storage.waiting():
+    while not storage.texts.index() or storage.texts.waiting():
         assert time.monotonic() < give_up
         time.sleep(0.02)
 

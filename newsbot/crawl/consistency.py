@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 
-from newsbot import backends
 from newsbot.clock import DAY, utc
 from newsbot.dedup.index import NearIndex
 from newsbot.frontier.base import Frontier, LeanFrontier
@@ -34,7 +33,7 @@ def notice_lost_index(storage: Storage, index: NearIndex, now: float) -> None:
         logger.warning(
             "near-duplicate index has lost texts place=%s texts=%d articles=%d; near copies of these articles"
             " of the last %g days may not be recognised. To put it right: scrapy articles reindex",
-            *(backends.place_of(index), texts, lately, index.keep / DAY),
+            *(index.place, texts, lately, index.keep / DAY),
         )
 
 
@@ -60,6 +59,6 @@ def notice_foreign_queue(frontier: Frontier, storage: Storage) -> None:
     logger.warning(
         "queue of another storage place=%s urls=%d; %s %s. One queue serves one storage: correct"
         " REDIS_URL or %s, or empty it",
-        *(backends.place_of(frontier), urls, backends.place_of(storage), fault),
-        "NEWSBOT_DATA" if backends.is_local(storage) else "MONGO_URI",
+        *(frontier.place, urls, storage.place, fault),
+        "NEWSBOT_DATA" if storage.is_local else "MONGO_URI",
     )

@@ -22,7 +22,7 @@ from newsbot.clock import Clock, system_clock, utc
 from newsbot.config.numbers import SettingsLike
 from newsbot.crawl.archive import Archive, open_archive
 from newsbot.crawl.arguments import Arguments
-from newsbot.crawl.availability import Guarded, Outage
+from newsbot.crawl.availability import Guarded, Outage, guarded_storage
 from newsbot.crawl.consistency import notice_foreign_queue, notice_lost_index
 from newsbot.crawl.failures import is_no_source
 from newsbot.crawl.page_prices import PagePrices
@@ -179,14 +179,12 @@ class CrawlState:
         self.bare_frontier = frontier
         """For the first call after an outage only."""
         self.frontier = cast("Frontier", self._guarded("frontier", frontier))
-        self.storage = self._guarded("storage", storage)
-        self._local_storage = backends.is_local(storage)
+        self.storage = guarded_storage(storage, self.outage)
         self.lessons.storage = self.memories.storage = self.notes
         self.index = cast("NearIndex", self._guarded("index", index))
 
-    def _guarded(self, name: str, part: Frontier | Storage | NearIndex) -> Guarded:
-        local = backends.is_local(part)
-        return Guarded(part, name, backends.place_of(part), self.outage, local=local)
+    def _guarded(self, name: str, part: Frontier | NearIndex) -> Guarded:
+        return Guarded(part, name, part.place, self.outage, local=part.is_local)
 
     async def store(self, article: Article, over: str | None = None) -> Stored:
         """Keep an article; where a server is waited for, other pages are worked on meanwhile.
@@ -194,9 +192,9 @@ class CrawlState:
         Raises :class:`newsbot.errors.DataError` kinds.
         """
         with self.timed("store"):
-            if self._local_storage:
+            if self.storage.is_local:
                 return self.storage.articles.store(article, over)
-            guarded = cast("Guarded", self.storage)
+            guarded = cast("Guarded", self.storage.articles)
             return cast("Stored", await guarded.in_thread("store", article, over))
 
     def refill_anew(self) -> None:

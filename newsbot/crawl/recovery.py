@@ -12,7 +12,6 @@ from dataclasses import replace
 
 from scrapy import Request
 
-from newsbot.backends import place_of
 from newsbot.crawl.context import CrawlState
 from newsbot.crawl.links.judge import queue_found
 from newsbot.crawl.sources import sources
@@ -34,7 +33,7 @@ class Resumption:
         self._emptied = False
         self._unqueued: list[Request] = []
         self._unusable: list[Lease] = []
-        state.outage.on_return[place_of(state.bare_frontier)] = self._resume
+        state.outage.on_return[state.bare_frontier.place] = self._resume
 
     def __bool__(self) -> bool:
         """True while something is still to be told."""

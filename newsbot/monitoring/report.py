@@ -10,7 +10,7 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import unquote
 
 from newsbot.items import Kind, PageRecord
@@ -18,7 +18,7 @@ from newsbot.monitoring.comparing import CONTENT, NEW, WEIGHT, changes_of
 from newsbot.monitoring.lists import Top, quantiles
 from newsbot.monitoring.structure import Structure, folders, section
 from newsbot.storage.base import Storage
-from newsbot.storage.spider_results import CheckedPage, Checks
+from newsbot.storage.spider_results import CheckedPage
 from newsbot.urls import canonicalize, fingerprint
 
 LIMIT = 1000
@@ -33,11 +33,7 @@ Report = dict[str, Any]
 """JSON-able; docs/monitoring.md has every field."""
 
 
-class Monitored(Storage, Checks, Protocol):
-    """A storage with page records and checks: all of ours."""
-
-
-def site_report(storage: Monitored, domain: str, *, limit: int = LIMIT) -> Report:
+def site_report(storage: Storage, domain: str, *, limit: int = LIMIT) -> Report:
     """Return the report on a site (a rule's domain). Raises :class:`newsbot.errors.DataError`."""
     survey = _Survey(storage, domain, limit)
     for page, checked in _pages(storage, domain):
@@ -45,7 +41,7 @@ def site_report(storage: Monitored, domain: str, *, limit: int = LIMIT) -> Repor
     return survey.report()
 
 
-def _pages(storage: Monitored, domain: str) -> Iterator[tuple[PageRecord | None, CheckedPage | None]]:
+def _pages(storage: Storage, domain: str) -> Iterator[tuple[PageRecord | None, CheckedPage | None]]:
     """Yield each known or checked page of a site once."""
     for pages in _batches(storage.pages.iter(source=domain)):
         checked = storage.checks.get([page.fingerprint for page in pages])
@@ -69,7 +65,7 @@ def _batches(things: Iterable[Any]) -> Iterator[list[Any]]:
 class _Survey:
     """Adds up the pages of one site."""
 
-    def __init__(self, storage: Monitored, domain: str, limit: int) -> None:
+    def __init__(self, storage: Storage, domain: str, limit: int) -> None:
         self.domain = domain
         self._limit = limit
         sources = storage.sources.all(domain)

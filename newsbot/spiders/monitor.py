@@ -31,11 +31,12 @@ from newsbot.items import PageRecord
 from newsbot.monitoring.asking import Answer, Target, needs_get, next_hop, to_check
 from newsbot.monitoring.keeping import keep_report
 from newsbot.monitoring.rendering import write_reports
-from newsbot.monitoring.report import Monitored, site_report
+from newsbot.monitoring.report import site_report
 from newsbot.recrawl import may_retry
 from newsbot.rules.match import classify
 from newsbot.rules.schema import Rule
 from newsbot.spiders.monitor_arguments import parse_monitoring
+from newsbot.storage.base import Storage
 from newsbot.storage.spider_results import PageCheck
 from newsbot.urls import canonicalize, fingerprint, host_key
 
@@ -81,8 +82,8 @@ class MonitorSpider(sidecrawl.SideSpider):
         return CrawlState.of(self.crawler)
 
     @property
-    def storage(self) -> Monitored:
-        """The storage, as keeper of checks."""
+    def storage(self) -> Storage:
+        """The crawl's storage."""
         return self.state.storage
 
     # --- what is asked for

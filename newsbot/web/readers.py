@@ -168,7 +168,5 @@ class _Job:
     def give_up(self) -> None:
         """Break it off: the embedded file is told to stop, servers have limits of their own."""
         self.given_up = True
-        data = self.data
-        interrupt = getattr(data.storage, "interrupt", None) if data is not None else None
-        if interrupt is not None:
-            interrupt()
+        if self.data is not None:
+            self.data.storage.interrupt()

@@ -18,8 +18,7 @@ MORNING = datetime(2026, 11, 20, 8, tzinfo=UTC)
 
 @pytest.fixture
 def log(storage: Storage) -> Activity:
-    assert isinstance(storage, Activity)
-    return storage
+    return storage.activity
 
 
 def test_counters_add_up_by_site_and_hour_and_over_all_sites(log: Activity) -> None:

@@ -14,8 +14,7 @@ from tests.contracts.storage_backends import Place
 @pytest.fixture
 def notes(place: Place) -> Iterator[Notes]:
     storage = place.open()
-    assert isinstance(storage, Notes)
-    yield storage
+    yield storage.notes
     storage.close()
 
 
@@ -25,12 +24,11 @@ def test_a_note_is_kept_until_the_next_of_its_key(notes: Notes, place: Place) ->
     notes.save("trust", "a", {"n": 3})
     notes.save("hub", "a", {"m": 2})
     other = place.open()
-    assert isinstance(other, Notes)
-    assert set(other.notes("hub")) == {"a", "b"}
-    assert other.notes("hub")["a"] == {"m": 2}
-    assert other.notes("hub")["b"]["list"] == [1, None, {"x.y": 2.5, "$z": True}]
-    assert other.notes("trust") == {"a": {"n": 3}}
-    assert other.notes("none") == {}
+    assert set(other.notes.all("hub")) == {"a", "b"}
+    assert other.notes.all("hub")["a"] == {"m": 2}
+    assert other.notes.all("hub")["b"]["list"] == [1, None, {"x.y": 2.5, "$z": True}]
+    assert other.notes.all("trust") == {"a": {"n": 3}}
+    assert other.notes.all("none") == {}
     other.close()
 
 
@@ -56,25 +54,23 @@ ODD = {"n": 1e22, "f": 0.1, "text": "ёжик \ud800 \u2028", "list": [1, None, 
 
 def test_a_note_is_swapped_only_if_nobody_wrote_it_meanwhile(notes: Notes, place: Place) -> None:
     other = place.open()
-    assert isinstance(other, Notes)
     assert notes.swap("any", "a", None, ODD)
     assert not other.notes.swap("any", "a", None, {"n": 2})
-    seen = other.notes("any")["a"]
+    seen = other.notes.all("any")["a"]
     assert notes.swap("any", "a", notes.all("any")["a"], {"n": 3})
     assert not other.notes.swap("any", "a", seen, {"n": 4})
-    assert other.notes("any") == {"a": {"n": 3}}
+    assert other.notes.all("any") == {"a": {"n": 3}}
     assert not other.notes.swap("any", "b", {"n": 3}, {"n": 5})
     assert not other.notes.swap("other", "a", {"n": 3}, {"n": 5})
     with pytest.raises(ValueError, match="too long"):
         notes.swap("any", "a", {"n": 3}, {"text": "x" * MAX_NOTE})
-    assert other.notes("any") == {"a": {"n": 3}}
+    assert other.notes.all("any") == {"a": {"n": 3}}
     other.close()
 
 
 def test_of_many_who_swap_at_once_none_loses_what_another_wrote(place: Place) -> None:
     def count(name: str) -> None:
         storage = place.open()
-        assert isinstance(storage, Notes)
         done = 0
         while done < 20:
             old = storage.notes.all("any").get("sum")
@@ -85,7 +81,6 @@ def test_of_many_who_swap_at_once_none_loses_what_another_wrote(place: Place) ->
     with ThreadPoolExecutor(4) as workers:
         list(workers.map(count, "abcd"))
     storage = place.open()
-    assert isinstance(storage, Notes)
     assert storage.notes.all("any")["sum"] == dict.fromkeys("abcd", 20)
     storage.close()
 

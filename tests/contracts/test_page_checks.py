@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from newsbot.storage.base import Storage
 from newsbot.storage.spider_results import MAX_CHECKS, MAX_HOPS, MAX_WORD, CheckedPage, Checks, PageCheck
 from newsbot.urls import fingerprint
 from tests import warm
@@ -22,13 +21,8 @@ SITE = "https://example.org/"
 @pytest.fixture
 def kept(place: Place) -> Iterator[Checks]:
     storage = place.open()
-    yield both(storage)
+    yield storage.checks
     storage.close()
-
-
-def both(storage: Storage) -> Checks:
-    assert isinstance(storage, Checks)
-    return storage
 
 
 def check(path: str = "a", at: float = 100.5, **fields: Any) -> PageCheck:
@@ -128,7 +122,7 @@ def test_sites_are_streamed_and_a_stream_survives_writing(kept: Checks) -> None:
 
 def test_pages_without_a_record_are_streamed_apart(kept: Checks) -> None:
     storage: Any = kept
-    storage.discover([make_page(str(n)) for n in range(0, 1200, 2)])
+    storage.pages.discover([make_page(str(n)) for n in range(0, 1200, 2)])
     kept.save([check(str(n)) for n in range(1200)])
     kept.save([replace(check(), url="https://other.org/a", source="other.org")])
     found = [page.url for page in kept.iter("example.org", unlisted=True)]
@@ -188,7 +182,7 @@ def _save_at_once(place: Place, barrier: Barrier, number: int) -> None:
     try:
         for turn in range(20):
             barrier.wait(60)
-            both(storage).checks.save([check(str(turn), at=float(number))])
+            storage.checks.save([check(str(turn), at=float(number))])
     finally:
         storage.close()
 
@@ -204,5 +198,5 @@ def test_checks_of_one_page_by_several_processes_are_all_kept(place: Place) -> N
         worker.join(120)
     assert [worker.exitcode for worker in workers] == [0, 0, 0]
     storage = place.open()
-    assert [times(both(storage), str(turn)) for turn in range(20)] == [[1.0, 2.0, 3.0]] * 20
+    assert [times(storage.checks, str(turn)) for turn in range(20)] == [[1.0, 2.0, 3.0]] * 20
     storage.close()

@@ -18,8 +18,7 @@ FEED = "https://a.org/feed?x=1,2;3"
 @pytest.fixture
 def log(place: Place) -> Iterator[Sources]:
     storage = place.open()
-    assert isinstance(storage, Sources)
-    yield storage
+    yield storage.sources
     storage.close()
 
 

@@ -10,30 +10,24 @@ import pytest
 from newsbot.items import Kind
 from newsbot.search.phrases import Position
 from newsbot.search.query import ArticleFilter
-from newsbot.storage.articles import Texts, Verdict
+from newsbot.storage.articles import Verdict
 from newsbot.storage.base import Storage
-from newsbot.storage.sources import Poll, SiteRecord, SourceRecord, Sources
-from newsbot.storage.spider_results import Checks, PageCheck, Searches, SearchResult
-from newsbot.storage.upkeep import Removal
+from newsbot.storage.sources import Poll, SiteRecord, SourceRecord
+from newsbot.storage.spider_results import PageCheck, SearchResult
 from newsbot.urls import fingerprint
 from tests import warm
 from tests.contracts.storage_backends import Place
 from tests.contracts.storage_samples import make_article, make_page
 
 
-class Kept(Storage, Removal, Sources, Checks, Searches, Storage, Texts):
-    """What both storages are."""
-
-
 @pytest.fixture
-def storage(place: Place) -> Iterator[Kept]:
+def storage(place: Place) -> Iterator[Storage]:
     opened = place.open()
-    assert isinstance(opened, Removal)
-    yield opened  # type: ignore[misc]
+    yield opened
     opened.close()
 
 
-def test_an_article_goes_with_all_that_belongs_to_it(storage: Kept) -> None:
+def test_an_article_goes_with_all_that_belongs_to_it(storage: Storage) -> None:
     first = make_article("a", "The river rose over the old bridge.")
     storage.articles.store(first)
     storage.articles.store(make_article("a", "The river fell again below the bridge.", hours=1))
@@ -59,7 +53,7 @@ def test_an_article_goes_with_all_that_belongs_to_it(storage: Kept) -> None:
     assert storage.removal.articles([first.canonical_url]) == 0
 
 
-def test_an_address_that_is_an_article_by_now_is_no_other_address(storage: Kept) -> None:
+def test_an_address_that_is_an_article_by_now_is_no_other_address(storage: Storage) -> None:
     """It gave another's text once (a wall of cookies); it would be taken out with that one, and kept out."""
     one, two = make_article("one", "Accept our cookies."), make_article("two", "Accept our cookies.")
     for article in (one, two):
@@ -77,7 +71,7 @@ def test_an_address_that_is_an_article_by_now_is_no_other_address(storage: Kept)
     assert list(storage.dump.aliases()) == []
 
 
-def test_what_was_taken_out_can_be_stored_anew_under_any_url(storage: Kept) -> None:
+def test_what_was_taken_out_can_be_stored_anew_under_any_url(storage: Storage) -> None:
     article = make_article("a", "The river rose over the old bridge.")
     storage.articles.store(article)
     storage.removal.articles([article.canonical_url])
@@ -90,7 +84,7 @@ def test_what_was_taken_out_can_be_stored_anew_under_any_url(storage: Kept) -> N
     assert [hit.article.canonical_url for hit in storage.texts.search("bridge")] == ["https://example.org/b"]
 
 
-def test_many_at_once_leave_the_others(storage: Kept) -> None:
+def test_many_at_once_leave_the_others(storage: Storage) -> None:
     articles = [make_article(str(number), f"Text number {number} of the day.") for number in range(30)]
     elsewhere = make_article("1", "Text number 1 of the day.", source="example.com")
     for article in (*articles, elsewhere):
@@ -101,7 +95,7 @@ def test_many_at_once_leave_the_others(storage: Kept) -> None:
     assert len(storage.texts.search("number", limit=100)) == 11
 
 
-def test_pages_go_with_what_was_found_on_them(storage: Kept) -> None:
+def test_pages_go_with_what_was_found_on_them(storage: Storage) -> None:
     storage.pages.discover([make_page("a"), make_page("b")])
     storage.checks.save(
         [PageCheck(url=make_page("a").url, source="example.org", at=1.0, run=1.0, status=404)]
@@ -112,7 +106,7 @@ def test_pages_go_with_what_was_found_on_them(storage: Kept) -> None:
     assert storage.checks.get(keys) == {}
 
 
-def test_results_of_searches_go_also_where_the_record_writes_the_url_otherwise(storage: Kept) -> None:
+def test_results_of_searches_go_also_where_the_record_writes_the_url_otherwise(storage: Storage) -> None:
     page = make_page("a")
     storage.pages.discover([make_page("a", url="https://example.org/a?utm_source=rss"), make_page("b")])
     storage.searches.save([_result("https://example.org/a"), _result("https://example.org/b")])
@@ -120,14 +114,14 @@ def test_results_of_searches_go_also_where_the_record_writes_the_url_otherwise(s
     assert [one.url for one in storage.searches.results("s")] == ["https://example.org/b"]
 
 
-def test_results_go_of_pages_without_a_record(storage: Kept) -> None:
+def test_results_go_of_pages_without_a_record(storage: Storage) -> None:
     unknown = "https://example.org/unknown"
     storage.searches.save([_result(unknown), _result("https://example.org/b")])
     assert storage.removal.pages([fingerprint(unknown)]) == 0
     assert [one.url for one in storage.searches.results("s")] == ["https://example.org/b"]
 
 
-def test_an_address_of_an_article_that_stays_leads_nowhere(storage: Kept) -> None:
+def test_an_address_of_an_article_that_stays_leads_nowhere(storage: Storage) -> None:
     storage.articles.store(make_article("a", "The river is calm."))
     storage.articles.store(make_article("copy", "The river is calm."))
     copy = "https://example.org/copy"
@@ -141,12 +135,14 @@ def _store_versions(place: Place, turns: int) -> None:
     opened = place.open()
     for turn in range(turns):
         for name in ("a", "b"):
-            opened.store(make_article(name, f"Version {turn} of the text of {name}.", hours=turn % 100))
-            opened.store(make_article(f"{name}-copy", f"Version {turn} of the text of {name}."))
+            opened.articles.store(
+                make_article(name, f"Version {turn} of the text of {name}.", hours=turn % 100)
+            )
+            opened.articles.store(make_article(f"{name}-copy", f"Version {turn} of the text of {name}."))
     opened.close()
 
 
-def test_nothing_is_left_half_beside_workers_that_store(storage: Kept, place: Place) -> None:
+def test_nothing_is_left_half_beside_workers_that_store(storage: Storage, place: Place) -> None:
     context = warm.context()
     workers = [context.Process(target=_store_versions, args=(place, 60)) for _ in range(2)]
     for worker in workers:
@@ -178,7 +174,7 @@ def _result(url: str) -> SearchResult:
     )
 
 
-def test_sources_and_counters_go(storage: Kept) -> None:
+def test_sources_and_counters_go(storage: Storage) -> None:
     feed = "https://example.org/rss"
     storage.sources.save([SourceRecord(url=url, source="example.org", kind=Kind.FEED) for url in (feed, "u")])
     storage.sources.log_poll(feed, Poll(at=1, new=1, shown=1, size=1, unchanged=False))

@@ -8,25 +8,19 @@ from datetime import timedelta
 import pytest
 
 from newsbot.storage.base import Storage
-from newsbot.storage.upkeep import Removal
 from newsbot.urls import fingerprint
 from tests.contracts.storage_backends import Place
 from tests.contracts.storage_samples import NOON, make_article, make_page
 
 
-class Kept(Storage, Removal):
-    """What both storages are."""
-
-
 @pytest.fixture
-def storage(place: Place) -> Iterator[Kept]:
+def storage(place: Place) -> Iterator[Storage]:
     opened = place.open()
-    assert isinstance(opened, Removal)
-    yield opened  # type: ignore[misc]
+    yield opened
     opened.close()
 
 
-def test_earlier_versions_go_and_the_present_one_stays(storage: Kept) -> None:
+def test_earlier_versions_go_and_the_present_one_stays(storage: Storage) -> None:
     for hours, text in ((0, "The river rose."), (10, "The river fell."), (20, "The river is calm.")):
         storage.articles.store(make_article("a", text, hours=hours))
     storage.articles.store(make_article("b", "Only one version of an old text."))
@@ -51,7 +45,7 @@ def test_earlier_versions_go_and_the_present_one_stays(storage: Kept) -> None:
     assert storage.texts.owner("example.org", make_article("a", "The river rose.").content_hash) is not None
 
 
-def test_pages_that_are_never_due_again_keep_only_what_makes_them_known(storage: Kept) -> None:
+def test_pages_that_are_never_due_again_keep_only_what_makes_them_known(storage: Storage) -> None:
     event = [{"at": 5.0, "event": "fetched", "status": 200}]
     pages = [
         make_page(

@@ -20,8 +20,8 @@ from tests.wordmodel import found_by_reading, make_entries, make_queries
 
 def index(storage: Any) -> None:
     """Both storages have it beside the contract of :class:`Storage`."""
-    assert storage.index()
-    assert storage.waiting() == 0
+    assert storage.texts.index()
+    assert storage.texts.waiting() == 0
 
 
 def paths(storage: Storage, query: str, **asked: Any) -> list[str]:
@@ -126,9 +126,9 @@ def test_earlier_versions_are_not_found_and_take_no_place_on_the_page(storage: S
 
 def test_an_article_whose_versions_were_dropped_is_found_as_it_is_now(storage: Any) -> None:
     for turn in range(3):
-        storage.store(make_article("a", f"Слово {turn}."))
+        storage.articles.store(make_article("a", f"Слово {turn}."))
         index(storage)
-    assert storage.drop_versions(NOON + timedelta(days=1), 10) == 2
+    assert storage.removal.drop_versions(NOON + timedelta(days=1), 10) == 2
     assert paths(storage, "слово 2") == ["a"]
     index(storage)
     assert paths(storage, "слово 2") == ["a"]
@@ -136,12 +136,12 @@ def test_an_article_whose_versions_were_dropped_is_found_as_it_is_now(storage: A
 
 
 def test_removed_articles_are_not_found(storage: Any) -> None:
-    storage.store(make_article("a", "Слово одно."))
+    storage.articles.store(make_article("a", "Слово одно."))
     index(storage)
-    storage.store(make_article("b", "Слово другое."))
-    assert storage.remove_articles([f"https://example.org/{name}" for name in "ab"]) == 2
+    storage.articles.store(make_article("b", "Слово другое."))
+    assert storage.removal.articles([f"https://example.org/{name}" for name in "ab"]) == 2
     assert paths(storage, "слово") == []
-    storage.store(make_article("a", "Слово снова."))
+    storage.articles.store(make_article("a", "Слово снова."))
     index(storage)
     assert paths(storage, "слово") == ["a"]
 
@@ -171,20 +171,20 @@ def test_any_query_finds_what_reading_all_articles_finds(storage: Storage) -> No
 
 def test_the_background_indexes_while_articles_are_stored(storage: Any) -> None:
     for number in range(FOLD_AT + 70):
-        storage.store(make_article(f"{number}", f"Слово {number}."))
+        storage.articles.store(make_article(f"{number}", f"Слово {number}."))
         assert number % 50 or paths(storage, f"{number}") == [f"{number}"]  # at once
     give_up = time.monotonic() + 60
-    while storage.waiting() >= FOLD_AT:
+    while storage.texts.waiting() >= FOLD_AT:
         assert time.monotonic() < give_up
         time.sleep(0.05)
     assert paths(storage, "слово 3") == ["3"]
-    assert len(storage.search("слово", limit=1000)) == FOLD_AT + 70
+    assert len(storage.texts.search("слово", limit=1000)) == FOLD_AT + 70
 
 
 def test_closing_while_the_index_is_written_loses_nothing(place: Place) -> None:
     storage: Any = place.open()
     for number in range(FOLD_AT + 1):
-        storage.store(make_article(f"{number}", f"Слово {number}."))
+        storage.articles.store(make_article(f"{number}", f"Слово {number}."))
     storage.close()
     again: Any = place.open()
     assert len(again.search("слово", limit=1000)) == FOLD_AT + 1

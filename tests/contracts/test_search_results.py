@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from newsbot.search.phrases import MAX_POSITIONS, Position
-from newsbot.storage.base import Storage
 from newsbot.storage.spider_results import MAX_CONTEXT, Searches, SearchResult, SearchSummary
 from tests import warm
 from tests.contracts.storage_backends import Place
@@ -21,13 +20,8 @@ HERE = Position(start=120, end=125, line=4, before="у моста ", found="че
 @pytest.fixture
 def found(place: Place) -> Iterator[Searches]:
     storage = place.open()
-    yield both(storage)
+    yield storage.searches
     storage.close()
-
-
-def both(storage: Storage) -> Searches:
-    assert isinstance(storage, Searches)
-    return storage
 
 
 def result(path: str = "a", text: str = "через", **fields: Any) -> SearchResult:
@@ -138,7 +132,7 @@ def _save_at_once(place: Place, barrier: Barrier, number: int) -> None:
     try:
         for turn in range(20):
             barrier.wait(60)
-            both(storage).searches.save([result(str(turn), looked_at=float(number), hits=number)])
+            storage.searches.save([result(str(turn), looked_at=float(number), hits=number)])
     finally:
         storage.close()
 
@@ -154,5 +148,5 @@ def test_processes_that_meet_one_page_keep_it_once_and_the_latest(place: Place) 
         worker.join(120)
     assert [worker.exitcode for worker in workers] == [0, 0, 0]
     storage = place.open()
-    assert [(one.looked_at, one.hits) for one in both(storage).results("bridges")] == [(3.0, 3)] * 20
+    assert [(one.looked_at, one.hits) for one in storage.searches.results("bridges")] == [(3.0, 3)] * 20
     storage.close()

@@ -106,7 +106,7 @@ def test_what_has_not_changed_is_not_written(workers: list[Notes]) -> None:
     workers[0].notes.forget(NOTE_KIND + DOMAIN, KEY)
     learn(lines, 1, FOOTLINE)
     lines.write()
-    assert workers[0].notes(NOTE_KIND + DOMAIN) == {}
+    assert workers[0].all(NOTE_KIND + DOMAIN) == {}
 
 
 def test_a_site_with_many_lines_fits_a_note(workers: list[Notes]) -> None:

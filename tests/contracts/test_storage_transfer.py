@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from newsbot.operations.move.side import WholeStorage
-from newsbot.storage.sources import DAY, Poll, SiteRecord, Sources
+from newsbot.storage.base import Storage
+from newsbot.storage.sources import DAY, Poll, SiteRecord
 from newsbot.storage.sqlite import SqliteStorage
 from newsbot.storage.upkeep import AliasCopy, ArticleCopy, PageCopy, TextCopy
 from newsbot.urls import fingerprint
@@ -22,10 +22,10 @@ COPIES = 1203
 
 
 @pytest.fixture
-def storage(place: Place) -> Iterator[WholeStorage]:
+def storage(place: Place) -> Iterator[Storage]:
     """The storage under test, empty."""
     opened = place.open()
-    yield opened  # type: ignore[misc]  # all of ours can be copied
+    yield opened
     opened.close()
 
 
@@ -36,7 +36,7 @@ def other(tmp_path: Path) -> Iterator[SqliteStorage]:
         yield opened
 
 
-def fill(storage: WholeStorage) -> None:
+def fill(storage: Storage) -> None:
     page = make_page("linked", referrers=tuple(f"from/{number}" for number in range(90)), depth=4)
     page.history = [{"at": 1.5, "event": "discovered", "where": "feed"}]
     storage.pages.discover([page, make_page("alone"), make_page("elsewhere", source="other.example")])
@@ -56,7 +56,7 @@ def fill(storage: WholeStorage) -> None:
 
 
 def all_of(
-    storage: WholeStorage,
+    storage: Storage,
 ) -> tuple[list[PageCopy], list[ArticleCopy], list[TextCopy], list[AliasCopy]]:
     return (
         list(storage.dump.pages()),
@@ -66,7 +66,7 @@ def all_of(
     )
 
 
-def take_all(target: WholeStorage, source: WholeStorage) -> None:
+def take_all(target: Storage, source: Storage) -> None:
     pages, articles, texts, aliases = all_of(source)
     target.load.pages(pages)
     target.load.articles(articles)
@@ -75,16 +75,14 @@ def take_all(target: WholeStorage, source: WholeStorage) -> None:
 
 
 @pytest.mark.parametrize("there", [True, False])
-def test_a_copy_answers_as_the_first_one_did(
-    storage: WholeStorage, other: SqliteStorage, there: bool
-) -> None:
+def test_a_copy_answers_as_the_first_one_did(storage: Storage, other: SqliteStorage, there: bool) -> None:
     source, target = (other, storage) if there else (storage, other)
     fill(source)
     take_all(target, source)
     take_all(target, source)
     assert all_of(target) == all_of(source)
     for url in ("https://example.org/changing", "https://example.org/second", "https://other.example/theirs"):
-        assert target.article(url) == source.article(url)
+        assert target.article(url) == source.articles.get(url)
         assert target.versions(url) == source.versions(url)
     assert len(target.versions("https://example.org/changing")) == 31
     found = [(hit.article.canonical_url, hit.snippet) for hit in target.search("another page")]
@@ -95,7 +93,7 @@ def test_a_copy_answers_as_the_first_one_did(
     assert target.stories(min_members=1) == source.stories(min_members=1)
 
 
-def test_a_copy_goes_on_as_the_first_one_would(storage: WholeStorage, other: SqliteStorage) -> None:
+def test_a_copy_goes_on_as_the_first_one_would(storage: Storage, other: SqliteStorage) -> None:
     fill(other)
     take_all(storage, other)
     again = [
@@ -113,7 +111,7 @@ def test_a_copy_goes_on_as_the_first_one_would(storage: WholeStorage, other: Sql
     assert all_of(storage) == all_of(other)
 
 
-def test_what_is_there_stays_as_it_is(storage: WholeStorage, other: SqliteStorage) -> None:
+def test_what_is_there_stays_as_it_is(storage: Storage, other: SqliteStorage) -> None:
     storage.pages.discover([make_page("linked", depth=1)])
     storage.articles.store(make_article("first", "Another text."))
     fill(other)
@@ -131,7 +129,7 @@ def behind_any_key(copies: Callable[..., Iterator[ArticleCopy | TextCopy | Alias
     assert list(copies(found[1].key)) == found[2:]
 
 
-def test_copies_go_on_behind_any_key_and_keep_to_the_sites(storage: WholeStorage) -> None:
+def test_copies_go_on_behind_any_key_and_keep_to_the_sites(storage: Storage) -> None:
     storage.pages.discover([make_page(f"p{number}") for number in range(COPIES)])
     storage.pages.discover([make_page(f"q{number}", source="other.example") for number in range(30)])
     fill(storage)
@@ -153,7 +151,7 @@ def test_copies_go_on_behind_any_key_and_keep_to_the_sites(storage: WholeStorage
 
 
 def test_texts_and_addresses_of_articles_that_are_missing_are_left_out(
-    storage: WholeStorage, other: SqliteStorage
+    storage: Storage, other: SqliteStorage
 ) -> None:
     fill(other)
     storage.load.texts(list(other.dump.texts()))
@@ -163,7 +161,7 @@ def test_texts_and_addresses_of_articles_that_are_missing_are_left_out(
     assert storage.texts.owner("example.org", make_article("x", TEXT).content_hash) is None
 
 
-def test_the_books_of_a_site_are_written_whole(storage: WholeStorage) -> None:
+def test_the_books_of_a_site_are_written_whole(storage: Storage) -> None:
     record = SiteRecord(
         source="example.org",
         counters={"errors/a.b$c": 2.0, "fetched": 9.0},
@@ -178,7 +176,7 @@ def test_the_books_of_a_site_are_written_whole(storage: WholeStorage) -> None:
     assert storage.sites.all() == {"example.org": record}
 
 
-def fill_books(storage: WholeStorage) -> None:
+def fill_books(storage: Storage) -> None:
     for name in ("a", "b", "c", "d"):
         storage.articles.store(make_article(name, f"Text of {name}."))
     storage.stories.join(["https://example.org/a", "https://example.org/b"])
@@ -186,7 +184,6 @@ def fill_books(storage: WholeStorage) -> None:
     storage.notes.save("hub", "https://hub.example/ ключ", {"until": 12.5, "topics": ["a", "б"]})
     storage.notes.save("hub", "other", {})
     storage.notes.save("trust", "other", {"score": 0.5})
-    assert isinstance(storage, Sources)
     for minute in range(3):
         poll = Poll(at=DAY * 20_000 - 60 * minute + 90, new=minute, shown=20, size=999, unchanged=not minute)
         storage.sources.log_poll("https://example.org/feed", poll)
@@ -194,9 +191,7 @@ def fill_books(storage: WholeStorage) -> None:
 
 
 @pytest.mark.parametrize("there", [True, False])
-def test_joined_stories_notes_and_polls_go_along(
-    storage: WholeStorage, other: SqliteStorage, there: bool
-) -> None:
+def test_joined_stories_notes_and_polls_go_along(storage: Storage, other: SqliteStorage, there: bool) -> None:
     source, target = (other, storage) if there else (storage, other)
     fill_books(source)
     take_all(target, source)
@@ -204,22 +199,20 @@ def test_joined_stories_notes_and_polls_go_along(
         target.load.books(list(source.dump.books()))
     assert sorted(map(repr, target.dump.books())) == sorted(map(repr, source.dump.books()))
     for kind in ("hub", "trust"):
-        assert target.notes(kind) == source.notes(kind)
-        assert target.notes(kind)
-    assert isinstance(source, Sources)
-    assert isinstance(target, Sources)
-    assert list(target.polls()) == list(source.polls())
-    assert len(list(target.polls())) == 3
+        assert target.notes.all(kind) == source.notes.all(kind)
+        assert target.notes.all(kind)
+    assert list(target.sources.polls()) == list(source.sources.polls())
+    assert len(list(target.sources.polls())) == 3
     # who comes later still finds the story that its own was joined with
-    kept = source.article("https://example.org/a")
+    kept = source.articles.get("https://example.org/a")
     assert kept is not None
     for one in (source, target):
-        one.store(make_article("not stored yet", "Now it is."))
+        one.articles.store(make_article("not stored yet", "Now it is."))
         assert one.stories.join(["https://example.org/not stored yet"]).story == kept.story
         assert one.stories.join(["https://example.org/c", "https://example.org/b"]).story == kept.story
 
 
-def test_more_books_than_are_read_at_once(storage: WholeStorage, other: SqliteStorage) -> None:
+def test_more_books_than_are_read_at_once(storage: Storage, other: SqliteStorage) -> None:
     for number in range(1203):
         other.notes.save(f"kind {number % 3}", f"{number}", {"n": number})
     books = list(other.dump.books())
@@ -228,7 +221,7 @@ def test_more_books_than_are_read_at_once(storage: WholeStorage, other: SqliteSt
     assert sorted(map(repr, storage.dump.books())) == sorted(map(repr, books))
 
 
-def test_books_that_are_there_stay_as_they_are(storage: WholeStorage, other: SqliteStorage) -> None:
+def test_books_that_are_there_stay_as_they_are(storage: Storage, other: SqliteStorage) -> None:
     storage.notes.save("hub", "other", {"mine": True})
     fill_books(other)
     storage.load.books(list(other.dump.books()))

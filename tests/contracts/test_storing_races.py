@@ -51,9 +51,9 @@ def test_processes_that_meet_one_text_store_it_once(place: Place) -> None:
 
 def test_two_workers_see_what_the_other_wrote(place: Place) -> None:
     one, other = place.open(), place.open()
-    one.store(make_article("a"))
-    assert other.article("https://example.org/a") == make_article("a")
-    assert other.store(make_article("a")).verdict is Verdict.UNCHANGED
+    one.articles.store(make_article("a"))
+    assert other.articles.get("https://example.org/a") == make_article("a")
+    assert other.articles.store(make_article("a")).verdict is Verdict.UNCHANGED
     one.close()
     other.close()
 

@@ -17,7 +17,8 @@ from newsbot.frontier.base import EntryCopy, Known, LeanFrontier
 from newsbot.items import PageRecord
 from newsbot.operations.move.choice import KINDS, Choice
 from newsbot.operations.move.journal import Journal
-from newsbot.operations.move.side import Side, WholeFrontier, WholeStorage
+from newsbot.operations.move.side import Side, WholeFrontier
+from newsbot.storage.base import Storage
 
 BATCH = 500
 OWNER = "move"
@@ -46,17 +47,15 @@ def copy_all(source: Side, target: Side, choice: Choice, journal: Journal, repor
         rebuild(texts, target.index, time.time(), partial(report, "near"), choice.has_article)
 
 
-def _copy_kind(
-    copies: Iterable[Any], target: WholeStorage, kind: str, journal: Journal, report: Report
-) -> None:
-    take = getattr(target, f"take_{kind}")
+def _copy_kind(copies: Iterable[Any], target: Storage, kind: str, journal: Journal, report: Report) -> None:
+    take = getattr(target.load, kind)
     for some in batches(copies):
         take(some)
         journal.note(kind, some[-1].key, len(some))
         report(kind, journal.moved(kind))
 
 
-def _copy_books(source: WholeStorage, target: WholeStorage, choice: Choice, report: Report) -> None:
+def _copy_books(source: Storage, target: Storage, choice: Choice, report: Report) -> None:
     sources = [record for record in source.sources.all() if choice.has_site(record.source)]
     target.sources.save(sources)
     report("sources", len(sources))

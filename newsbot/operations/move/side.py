@@ -14,12 +14,6 @@ from newsbot.errors import DataError
 from newsbot.frontier.base import Frontier, FrontierTransfer
 from newsbot.frontier.owners import dead_owners
 from newsbot.storage.base import Storage
-from newsbot.storage.notes import Notes
-from newsbot.storage.spider_results import Checks, Searches
-
-
-class WholeStorage(Storage, Storage, Storage, Searches, Checks, Notes, Protocol):
-    """A storage that can be copied whole: all of ours."""
 
 
 class WholeFrontier(Frontier, FrontierTransfer, Protocol):
@@ -30,7 +24,7 @@ class WholeFrontier(Frontier, FrontierTransfer, Protocol):
 class Side:
     """The backends of one end; None: this role is not moved."""
 
-    storage: WholeStorage | None = None
+    storage: Storage | None = None
     frontier: WholeFrontier | None = None
     index: NearIndex | None = None
     _opened: ExitStack = field(default_factory=ExitStack)

@@ -12,6 +12,13 @@ from pymongo import ReplaceOne, UpdateOne
 from newsbot.connections.mongo import Collections, Document
 from newsbot.items import Article
 from newsbot.search.index.entry import entry_of
+from newsbot.storage.mongo import pages, words
+from newsbot.storage.mongo.connection import Server
+from newsbot.storage.mongo.documents import KEY, from_document, to_document, version_key
+from newsbot.storage.mongo.notes import note_key
+from newsbot.storage.mongo.sources import poll_key, site_document
+from newsbot.storage.pages import Referrers
+from newsbot.storage.sources import COUNTED, SiteRecord
 from newsbot.storage.upkeep import (
     AT_ONCE,
     AliasCopy,
@@ -27,13 +34,6 @@ from newsbot.storage.upkeep import (
     TextCopy,
     poll_day,
 )
-from newsbot.storage.mongo import pages, words
-from newsbot.storage.mongo.connection import Server
-from newsbot.storage.mongo.documents import KEY, from_document, to_document, version_key
-from newsbot.storage.mongo.notes import note_key
-from newsbot.storage.mongo.sources import poll_key, site_document
-from newsbot.storage.pages import Referrers
-from newsbot.storage.sources import COUNTED, SiteRecord
 from newsbot.text.words import clean
 
 _KINDS = ("pages", "articles", "texts", "aliases")

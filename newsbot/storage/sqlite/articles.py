@@ -94,7 +94,8 @@ class SqliteArticles(Articles):
                 (after, new, time.time(), number),
             )
             database.execute(
-                "UPDATE article_version SET document = json_set(document, '$.canonical_url', ?) WHERE article = ?",
+                "UPDATE article_version SET document = json_set(document, '$.canonical_url', ?)"
+                " WHERE article = ?",
                 (new, number),
             )
             database.execute("UPDATE article SET duplicate_of = ? WHERE duplicate_of = ?", (new, old))
@@ -119,7 +120,8 @@ class SqliteArticles(Articles):
     def save_rights(self, canonical_url: str, rights: Mapping[str, str]) -> None:
         with self._file.writing() as database:
             database.execute(
-                "UPDATE article SET data = json_set(data, '$.rights', json(?)), stored = ? WHERE fingerprint = ?",
+                "UPDATE article SET data = json_set(data, '$.rights', json(?)), stored = ?"
+                " WHERE fingerprint = ?",
                 (to_json(dict(rights)), time.time(), fingerprint(canonical_url)),
             )
 

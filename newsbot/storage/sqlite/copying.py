@@ -10,6 +10,11 @@ from typing import Any
 from newsbot.connections.sqlite import readable_errors
 from newsbot.items import Article
 from newsbot.search.index.entry import entry_of
+from newsbot.storage.pages import Referrers
+from newsbot.storage.sources import COUNTED, SiteRecord
+from newsbot.storage.sqlite import articles, pages, sources, words
+from newsbot.storage.sqlite.connection import DataFile
+from newsbot.storage.sqlite.rows import READ, from_row, to_row
 from newsbot.storage.upkeep import (
     AT_ONCE,
     AliasCopy,
@@ -25,11 +30,6 @@ from newsbot.storage.upkeep import (
     TextCopy,
     poll_day,
 )
-from newsbot.storage.pages import Referrers
-from newsbot.storage.sources import COUNTED, SiteRecord
-from newsbot.storage.sqlite import articles, pages, sources, words
-from newsbot.storage.sqlite.connection import DataFile
-from newsbot.storage.sqlite.rows import READ, from_row, to_row
 from newsbot.text.words import clean
 
 _TABLES = {"pages": "page", "articles": "article", "texts": "article_text", "aliases": "article_alias"}
@@ -50,7 +50,7 @@ _ALIASES = (
     " FROM article_alias s JOIN article a ON a.id = s.article"
     " WHERE s.fingerprint > ? {sites} ORDER BY s.fingerprint LIMIT ?"
 )
-_HOURS = f"site_hour (source, hour, {', '.join(COUNTED)})"
+_HOUR = f"source, hour, {', '.join(COUNTED)}"
 _BOOKS: tuple[tuple[str, tuple[Any, ...], Callable[..., Book]], ...] = (
     (
         "SELECT story, into_story FROM story_joined WHERE story > ? ORDER BY story LIMIT ?",
@@ -68,8 +68,7 @@ _BOOKS: tuple[tuple[str, tuple[Any, ...], Callable[..., Book]], ...] = (
         poll_day,
     ),
     (
-        f"SELECT source, hour, {', '.join(COUNTED)} FROM site_hour WHERE (source, hour) > (?, ?)"
-        " ORDER BY source, hour LIMIT ?",
+        f"SELECT {_HOUR} FROM site_hour WHERE (source, hour) > (?, ?) ORDER BY source, hour LIMIT ?",
         ("", -1),
         lambda source, hour, *counts: SiteHour(source, hour, counts),
     ),
@@ -214,5 +213,5 @@ def _row(book: Book) -> tuple[str, tuple[str | int, ...]]:
     if isinstance(book, KeptNote):
         return "note", (book.kind, book.key, book.body)
     if isinstance(book, SiteHour):
-        return _HOURS, (book.source, book.hour, *book.counts)
+        return f"site_hour ({_HOUR})", (book.source, book.hour, *book.counts)
     return "poll_day", (book.url, book.day, f";{''.join(book.polls)}")

@@ -107,7 +107,8 @@ def _kept(database: sqlite3.Connection, url: str) -> tuple[int | None, str | Non
     key = fingerprint(url)
     row = database.execute(
         "SELECT id, story FROM article WHERE fingerprint = ? UNION ALL"
-        " SELECT a.id, a.story FROM article_alias s JOIN article a ON a.id = s.article WHERE s.fingerprint = ? LIMIT 1",
+        " SELECT a.id, a.story FROM article_alias s JOIN article a ON a.id = s.article"
+        " WHERE s.fingerprint = ? LIMIT 1",
         (key, key),
     ).fetchone()
     return (None, None) if row is None else (row[0], row[1])

@@ -86,8 +86,8 @@ class SqliteTexts(Texts):
     def repeated(self, *, least: int = 10, limit: int = 100) -> list[RepeatedText]:
         with self._file.reading() as database:
             rows = database.execute(
-                "SELECT a.source, a.canonical_url, s.urls FROM"
-                " (SELECT article, count(*) + 1 AS urls FROM article_alias GROUP BY article HAVING urls >= ?) s"
+                "SELECT a.source, a.canonical_url, s.urls FROM (SELECT article, count(*) + 1 AS urls"
+                " FROM article_alias GROUP BY article HAVING urls >= ?) s"
                 " JOIN article a ON a.id = s.article ORDER BY s.urls DESC, a.canonical_url LIMIT ?",
                 (least, max(0, limit)),
             )
