@@ -22,7 +22,7 @@ ENDLESS = "WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELE
 
 def endless(data: Data) -> None:
     """Look at the embedded file without end, as a bad question might."""
-    storage = data.storage
+    storage = cast("SqliteStorage", data.storage)
     with storage.file.reading() as database:
         database.execute(ENDLESS).fetchall()
 

@@ -68,7 +68,7 @@ def exported(folder: Path) -> list[str]:
 
 
 def run(kept: Kept, folder: Path, now: float, **options):
-    return export_new(kept.notes, "daily", folder / "out.txt", options, kept.write, clock=lambda: now)
+    return export_new(kept, "daily", folder / "out.txt", options, kept.write, clock=lambda: now)
 
 
 @settings(max_examples=60, deadline=None)

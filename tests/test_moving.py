@@ -138,7 +138,7 @@ def go(place: Place, *words: str, **settings: str) -> Answer:
 
 
 def copies(storage: Any) -> dict[str, list[Any]]:
-    return {kind: list(getattr(storage, f"copy_{kind}")()) for kind in ("articles", "texts", "aliases")}
+    return {kind: list(getattr(storage.dump, kind)()) for kind in ("articles", "texts", "aliases")}
 
 
 def of_file(folder: Path) -> dict[str, Any]:

@@ -90,7 +90,7 @@ def test_links_are_queued_before_the_lease_is_given_up(desk, monkeypatch):
     assert known(desk, FEED).state == "done"
 
 
-@pytest.mark.parametrize("where", ["save_pages", "save_sources", "ack"])
+@pytest.mark.parametrize("where", ["pages", "sources", "frontier"])
 def test_a_fault_in_between_counts_the_visit_once(desk, monkeypatch, where):
     settle(desk.state, good(desk.visit(FEED, Kind.FEED)))
     visit = good(desk.visit(FEED, Kind.FEED), "d2")
@@ -100,7 +100,10 @@ def test_a_fault_in_between_counts_the_visit_once(desk, monkeypatch, where):
         raise DataUnavailable("locked")
 
     with monkeypatch.context() as patch:
-        patch.setattr(desk.state.frontier if where == "ack" else desk.state.storage, where, locked)
+        if where == "frontier":
+            patch.setattr(desk.state.frontier, "ack", locked)
+        else:
+            patch.setattr(getattr(desk.state.storage, where), "save", locked)
         with pytest.raises(DataUnavailable):
             settle(desk.state, visit)
     settle(desk.state, visit)

@@ -1,9 +1,10 @@
 """One crawl's view of its data: there, or away for a while (server down, slow, full, read-only; file locked).
 
 Every call of frontier, index and each repository of the storage goes through :class:`Guarded`. The first
-fault of a place begins an outage: one line says so. Until the next try is due every further call to that place is refused at once
-and nothing is sent; then one call goes through, and if it fails too the pause doubles. So there is at most
-one attempt a pause, whoever makes it, and the reactor stands still for no more than that one attempt.
+fault of a place begins an outage: one line says so. Until the next try is due every further call to that
+place is refused at once and nothing is sent; then one call goes through, and if it fails too the pause
+doubles. So there is at most one attempt a pause, whoever makes it, and the reactor stands still for no more
+than that one attempt.
 
 The outage is over, and said to be, when the call that failed succeeds, or the preparation of a return
 (:attr:`Outage.on_return`, a write), or any call after :data:`CALM` seconds without a fault: a full server
