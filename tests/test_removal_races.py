@@ -225,7 +225,7 @@ def test_nothing_of_a_domain_comes_back_from_workers_that_are_at_it(
         assert set(storage.sites.all()) == {"kept.test"}
         assert index.count() == ARTICLES
         assert opened.notes.all(LESSONS + "gone.test") == opened.notes.all(LINES + "gone.test") == {}
-        assert opened.index()
+        assert opened.texts.index()
         assert storage.texts.search("site:gone.test") == []
         assert len(storage.texts.search("council", limit=100)) == ARTICLES
         assert all(

@@ -187,5 +187,5 @@ def test_closing_while_the_index_is_written_loses_nothing(place: Place) -> None:
         storage.articles.store(make_article(f"{number}", f"Слово {number}."))
     storage.close()
     again: Any = place.open()
-    assert len(again.search("слово", limit=1000)) == FOLD_AT + 1
+    assert len(again.texts.search("слово", limit=1000)) == FOLD_AT + 1
     again.close()

@@ -82,15 +82,15 @@ def test_a_copy_answers_as_the_first_one_did(storage: Storage, other: SqliteStor
     take_all(target, source)
     assert all_of(target) == all_of(source)
     for url in ("https://example.org/changing", "https://example.org/second", "https://other.example/theirs"):
-        assert target.article(url) == source.articles.get(url)
-        assert target.versions(url) == source.versions(url)
-    assert len(target.versions("https://example.org/changing")) == 31
-    found = [(hit.article.canonical_url, hit.snippet) for hit in target.search("another page")]
+        assert target.articles.get(url) == source.articles.get(url)
+        assert target.articles.versions(url) == source.articles.versions(url)
+    assert len(target.articles.versions("https://example.org/changing")) == 31
+    found = [(hit.article.canonical_url, hit.snippet) for hit in target.texts.search("another page")]
     assert sorted(found) == sorted(
-        (hit.article.canonical_url, hit.snippet) for hit in source.search("another page")
+        (hit.article.canonical_url, hit.snippet) for hit in source.texts.search("another page")
     )
     assert len(found) == 2
-    assert target.stories(min_members=1) == source.stories(min_members=1)
+    assert target.stories.recent(min_members=1) == source.stories.recent(min_members=1)
 
 
 def test_a_copy_goes_on_as_the_first_one_would(storage: Storage, other: SqliteStorage) -> None:
@@ -107,7 +107,7 @@ def test_a_copy_goes_on_as_the_first_one_would(storage: Storage, other: SqliteSt
     ]
     pages = [make_page("linked", referrers=tuple(f"from/{number}" for number in range(80, 200)))]
     for one in (storage, other):
-        one.discover(pages)
+        one.pages.discover(pages)
     assert all_of(storage) == all_of(other)
 
 

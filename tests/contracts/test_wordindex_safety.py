@@ -157,7 +157,7 @@ def test_one_that_was_away_too_long_leaves_nothing_behind(
 
     def overtaken() -> None:
         clock(monkeypatch, time.time() + 3_600)
-        assert other.index()
+        assert other.texts.index()
 
     while_folding(monkeypatch, overtaken)
     assert not storage.texts.index()
@@ -190,7 +190,7 @@ def _die(place: Place, where: str) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
 
     blocks.change, blocks.write = die_at_change, die_at_write
-    opened.index()
+    opened.texts.index()
 
 
 def _spawned(work: Callable[..., None], *given: Any) -> ForkServerProcess:
@@ -260,7 +260,7 @@ def test_who_breaks_off_indexing_may_go_on_at_once(storage: Any, monkeypatch: py
 def _index_often(place: Place, turns: int) -> None:
     opened: Any = place.open()
     for _ in range(turns):
-        opened.index()
+        opened.texts.index()
         time.sleep(0.002)
     opened.close()
 
