@@ -87,7 +87,7 @@ def _links(urls: Iterable[str], where: Where) -> tuple[Link, ...]:
 
 def main() -> None:
     """Work until all is done."""
-    backends.open_storage = lambda _, **__: NothingKept()  # type: ignore[assignment]
+    backends.open_storage = lambda _, **__: NothingKept()
     settings = Settings()
     settings.setmodule(newsbot_settings)
     concurrency = int(os.environ.get("CONCURRENCY", "32"))

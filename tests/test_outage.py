@@ -75,7 +75,7 @@ def messages(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 def test_what_works_passes_through(part: Any, outage: Outage) -> None:
     assert part.read() == "read"
-    assert list(part.pages.iter()) == ["page"] * 3
+    assert list(part.iter_pages()) == ["page"] * 3
     assert not outage
     assert outage.wait == 0
 
@@ -206,7 +206,7 @@ def test_closing_is_never_refused(part: Any, backend: Backend) -> None:
 
 
 def test_a_stream_that_breaks_off_is_an_outage(part: Any, backend: Backend, outage: Outage) -> None:
-    stream = part.pages.iter()
+    stream = part.iter_pages()
     assert next(stream) == "page"
     backend.fault = DataUnavailable("server: away")
     with pytest.raises(DataUnavailable):

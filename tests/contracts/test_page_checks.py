@@ -120,8 +120,9 @@ def test_sites_are_streamed_and_a_stream_survives_writing(kept: Checks) -> None:
     assert len(list(kept.iter())) == 1201
 
 
-def test_pages_without_a_record_are_streamed_apart(kept: Checks) -> None:
-    storage: Any = kept
+def test_pages_without_a_record_are_streamed_apart(place: Place) -> None:
+    storage = place.open()
+    kept = storage.checks
     storage.pages.discover([make_page(str(n)) for n in range(0, 1200, 2)])
     kept.save([check(str(n)) for n in range(1200)])
     kept.save([replace(check(), url="https://other.org/a", source="other.org")])
@@ -131,6 +132,7 @@ def test_pages_without_a_record_are_streamed_apart(kept: Checks) -> None:
     assert [page.checks for page in kept.iter("other.org", unlisted=True)] == [
         (replace(check(), url="https://other.org/a", source="other.org"),)
     ]
+    storage.close()
 
 
 def test_checks_are_forgotten_by_site_by_url_and_by_age(kept: Checks) -> None:
