@@ -172,7 +172,7 @@ def test_one_that_was_away_too_long_leaves_nothing_behind(
 def _die(place: Place, where: str) -> None:
     """Index, and be killed: before the state knows of a new segment, or with half of it written."""
     opened: Any = place.open()
-    blocks = type(opened._blocks)
+    blocks = type(opened.texts.blocks)
     change, write = blocks.change, blocks.write
     writes = 0
 

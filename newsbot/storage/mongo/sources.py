@@ -58,7 +58,7 @@ class MongoSources(Sources):
         query = {} if source is None else {"source": clean(source)}
         with self._server.readable() as database:
             found = list(database["sources"].find(query).sort("_id", 1))
-        return [SourceRecord(**one, url=one.pop("_id"), kind=Kind(one.pop("kind"))) for one in found]
+        return [SourceRecord(url=one.pop("_id"), kind=Kind(one.pop("kind")), **one) for one in found]
 
     def log_poll(self, url: str, poll: Poll) -> None:
         day, text = packed_poll(poll)
