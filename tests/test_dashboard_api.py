@@ -14,7 +14,7 @@ import pytest
 from newsbot import backends
 from newsbot.search.index.searching import MAX_WAITING
 from newsbot.sites.pauses import paused
-from newsbot.storage.sqlite import SqliteStorage
+from newsbot.storage.sqlite.words import SqliteTexts
 from newsbot.storage.stories import story_id
 from newsbot.urls import canonicalize, fingerprint
 from newsbot.web.dashboard.api import description
@@ -149,7 +149,7 @@ def test_a_long_story_is_told_by_who_published_it_first(tmp_path: Path) -> None:
 def test_a_search_says_that_not_all_is_indexed(
     settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(SqliteStorage, "waiting", lambda _: MAX_WAITING + 5)
+    monkeypatch.setattr(SqliteTexts, "waiting", lambda _: MAX_WAITING + 5)
 
     async def look(visitor: Visitor) -> None:
         for words, unindexed in (("bridge", MAX_WAITING + 5), ("", 0)):

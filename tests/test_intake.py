@@ -100,7 +100,7 @@ def test_known_links_are_counted_as_known_and_their_referrer_is_kept(section):
 def test_a_page_record_is_written_before_its_entry(section, monkeypatch):
     """The other way round a crash would leave an entry whose story begins nowhere."""
     written = []
-    for backend, method in ((section.state.storage, "discover"), (section.state.frontier, "add")):
+    for backend, method in ((section.state.storage.pages, "discover"), (section.state.frontier, "add")):
         original = getattr(backend, method)
 
         def noted(*arguments, _original=original, _method=method, **more):

@@ -2,7 +2,7 @@
 
 A text is put into the index before it is stored; of two workers that meet like texts at the same instant at
 least one finds the other's there (its *peer*), stored or not. So after an article was stored its story is
-joined with those of its peers (:meth:`newsbot.storage.base.Storage.join_stories`). A peer that is not stored
+joined with those of its peers (:meth:`newsbot.storage.stories.Stories.join`). A peer that is not stored
 yet counts by the story that it would begin, which leads to the joined one from then on; when that peer is
 stored, it looks where its own story is now. Each writes first and looks then: of two at least one sees what
 the other has written.

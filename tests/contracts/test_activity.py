@@ -1,4 +1,4 @@
-"""What every storage keeps to: :mod:`newsbot.storage.activity`."""
+"""What every storage keeps to: :mod:`newsbot.storage.sources`."""
 
 from __future__ import annotations
 

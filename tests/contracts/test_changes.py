@@ -1,4 +1,4 @@
-"""What every storage keeps to: :mod:`newsbot.storage.changes`."""
+"""What every storage keeps to: :mod:`newsbot.storage.articles`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every storage keeps to: :mod:`newsbot.storage.removal`."""
+"""What every storage keeps to: :mod:`newsbot.storage.upkeep`."""
 
 from __future__ import annotations
 

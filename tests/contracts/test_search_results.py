@@ -1,4 +1,4 @@
-"""What every storage keeps to: :mod:`newsbot.storage.results`, sentence by sentence."""
+"""What every storage keeps to: :mod:`newsbot.storage.spider_results`, sentence by sentence."""
 
 from __future__ import annotations
 

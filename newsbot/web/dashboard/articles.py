@@ -99,7 +99,7 @@ class Whole:
 
 
 def find(data: Data, words: str, where: ArticleFilter, page: int, *, by_time: bool) -> Found:
-    """Return a page of what matches, as :meth:`newsbot.storage.base.Storage.search` does."""
+    """Return a page of what matches, as :meth:`newsbot.storage.articles.Texts.search` does."""
     last = page * PER_PAGE
     hits = data.storage.texts.search(words, where, limit=last + 1, by_time=by_time)
     shown = hits[last - PER_PAGE : last]
