@@ -41,10 +41,9 @@ from benchmarks.texts import vocabulary
 from newsbot.frontier.base import Entry
 from newsbot.frontier.sqlite.frontier import SqliteFrontier
 from newsbot.items import Article, Kind
-from newsbot.storage.activity import HOUR
-from newsbot.storage.base import SiteRecord, SourceRecord
+from newsbot.storage.sources import HOUR, SiteRecord, SourceRecord
 from newsbot.storage.sqlite import SqliteStorage
-from newsbot.storage.transfer import ArticleCopy
+from newsbot.storage.upkeep import ArticleCopy
 from newsbot.urls import fingerprint
 
 SITES, DAYS, WORDS = 300, 30, 60
@@ -93,8 +92,8 @@ def fill(folder: Path, count: int) -> None:
     storage = SqliteStorage(folder / "newsbot.db")
     for start in range(0, count, BATCH):
         some = range(start, min(count, start + BATCH))
-        storage.take_articles([make(number, count, now, chance) for number in some])
-    storage.index()
+        storage.load.articles([make(number, count, now, chance) for number in some])
+    storage.texts.index()
     storage.close()
     fill_books(folder, count, now)
 
@@ -102,8 +101,8 @@ def fill(folder: Path, count: int) -> None:
 def finish_index(folder: Path) -> None:
     """Index what waits: filling may have been broken off, and searches look through what waits."""
     with closing(SqliteStorage(folder / "newsbot.db")) as storage:
-        began, waiting = time.perf_counter(), storage.waiting()
-        if not storage.index():
+        began, waiting = time.perf_counter(), storage.texts.waiting()
+        if not storage.texts.index():
             raise SystemExit(f"{folder}: another process is at the search index; try again later")
         if waiting:
             sys.stderr.write(f"{waiting} articles indexed in {time.perf_counter() - began:.0f} s\n")
@@ -121,10 +120,10 @@ def fill_books(folder: Path, count: int, now: datetime) -> None:
             "articles": hourly,
         }
         at = now.timestamp() - hour * HOUR
-        storage.add_activity(at, {site(number): counters for number in range(SITES)})
+        storage.activity.add(at, {site(number): counters for number in range(SITES)})
     for number in range(SITES):
-        storage.count_site(SiteRecord(source=site(number), counters={"pages": 9.0, "article_pages": 8.0}))
-    storage.save_sources(
+        storage.sites.add(SiteRecord(source=site(number), counters={"pages": 9.0, "article_pages": 8.0}))
+    storage.sources.save(
         SourceRecord(
             url=f"https://{site(number)}/feed{number}.xml", source=site(number), kind=Kind.FEED, polls=9
         )

@@ -38,7 +38,7 @@ def write(uri: str, folder: str, writer: int) -> None:
             (article,) = articles(number, number + 1)
             while True:
                 try:
-                    storage.store(article)
+                    storage.articles.store(article)
                     break
                 except DataError:
                     time.sleep(0.05)
@@ -77,8 +77,8 @@ def measure(kills: int) -> dict[str, Any]:
         noted = [int(line) for path in Path(folder).glob("ack*") for line in path.read_text().split()]
         with closing(MongoStorage(uri)) as storage:
             urls = {number: next(articles(number, number + 1)).canonical_url for number in noted}
-            missing = [number for number, url in urls.items() if storage.article(url) is None]
-            kept = storage.count_articles()
+            missing = [number for number, url in urls.items() if storage.articles.get(url) is None]
+            kept = storage.articles.count()
     return {"kills": kills, "acknowledged": len(noted), "missing": len(missing), "kept": kept}
 
 

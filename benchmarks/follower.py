@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,67 +24,40 @@ from newsbot import backends
 from newsbot import settings as newsbot_settings
 from newsbot.crawl.arguments import Arguments
 from newsbot.crawl.visit import Found
-from newsbot.items import Kind, Link, PageRecord, Where
-from newsbot.storage.base import SiteRecord, SourceRecord
+from newsbot.items import Kind, Link, Where
+from newsbot.storage.base import REPOSITORIES, Storage
 
 
-class NothingKept:
+class NothingKept(Storage):
     """As much of a storage as the scheduler asks for."""
 
-    def discover(self, pages: Sequence[PageRecord]) -> None:
-        """Keep nothing."""
+    place = "nowhere"
+    is_local = True
 
-    def pages(self, fingerprints: Sequence[bytes]) -> dict[bytes, PageRecord]:
-        """Know nothing."""
-        del fingerprints
-        return {}
-
-    def save_pages(self, pages: Sequence[PageRecord]) -> None:
-        """Keep nothing."""
-
-    def iter_pages(self, **_: Any) -> Iterator[PageRecord]:
-        """Know nothing."""
-        return iter(())
-
-    def due_pages(self, *, after: float, until: float) -> Iterator[PageRecord]:
-        """Know nothing."""
-        del after, until
-        return iter(())
-
-    def sources(self, source: str | None = None) -> list[SourceRecord]:
-        """Know nothing."""
-        del source
-        return []
-
-    def save_sources(self, records: Iterable[SourceRecord]) -> None:
-        """Keep nothing."""
-
-    def count_site(self, record: SiteRecord) -> None:
-        """Keep nothing."""
-
-    def add_activity(self, at: float, sites: Any) -> None:
-        """Keep nothing."""
-
-    def count_articles(self, wanted: Any) -> int:
-        """Know nothing."""
-        del wanted
-        return 0
-
-    def notes(self, kind: str) -> dict[str, dict[str, Any]]:
-        """Know nothing."""
-        del kind
-        return {}
-
-    def save_note(self, kind: str, key: str, note: Any) -> None:
-        """Keep nothing."""
-
-    def swap_note(self, kind: str, key: str, old: Any, new: Any) -> bool:
-        """Keep nothing, and say that nobody else had written."""
-        del kind, key, old, new
-        return True
+    def __init__(self) -> None:
+        for name in REPOSITORIES:
+            setattr(self, name, _Nothing(name))
 
     def close(self) -> None:
         """Nothing is open."""
+
+
+class _Nothing:
+    """A repository that keeps nothing and knows nothing."""
+
+    def __init__(self, name: str) -> None:
+        self._answers: dict[str, Any] = {
+            "get": {},
+            "iter": (),
+            "due": (),
+            "count": 0,
+            "all": [] if name == "sources" else {},
+            "swap": True,
+        }
+
+    def __getattr__(self, name: str) -> Any:
+        answer = self._answers.get(name)
+        return lambda *_, **__: iter(answer) if answer == () else answer
 
 
 class Follow(Spider):
@@ -114,7 +87,7 @@ def _links(urls: Iterable[str], where: Where) -> tuple[Link, ...]:
 
 def main() -> None:
     """Work until all is done."""
-    backends.open_storage = lambda _, **__: NothingKept()  # type: ignore[assignment]
+    backends.open_storage = lambda _, **__: NothingKept()
     settings = Settings()
     settings.setmodule(newsbot_settings)
     concurrency = int(os.environ.get("CONCURRENCY", "32"))

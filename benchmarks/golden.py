@@ -301,7 +301,7 @@ def _read_pages(storage: Any, frontier: Any, articles: Table) -> Iterator[tuple[
     kept = {row["url"]: (url, row) for url, row in articles.items()} | {
         url: (url, row) for url, row in articles.items()
     }
-    pages = list(storage.iter_pages())
+    pages = list(storage.pages.iter())
     queued = frontier.known([page.fingerprint for page in pages])
     for page in pages:
         article_url, article = kept.get(page.url, (None, {}))
@@ -329,14 +329,14 @@ def _read_pages(storage: Any, frontier: Any, articles: Table) -> Iterator[tuple[
 
 
 def _read_articles(storage: Any) -> Iterator[tuple[str, dict[str, Any]]]:
-    for article in storage.iter_articles():
+    for article in storage.articles.iter():
         fields = asdict(article)
         yield fields.pop("canonical_url"), _plain_fields(fields)
 
 
 def _read_sources(storage: Any) -> Iterator[tuple[str, dict[str, Any]]]:
     # `rhythm` is left out: it is the private state of a policy, and next_due follows from it
-    for source in storage.sources():
+    for source in storage.sources.all():
         fields = {
             name: getattr(source, name)
             for name in ("polls", "unchanged", "new_links", "failures", "last_error")

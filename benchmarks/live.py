@@ -121,9 +121,12 @@ def _run(folder: Path, environment: Mapping[str, str], end: float, speed: float)
 def _measured(data: Path, life: Life, begin: float, end: float) -> Delays:
     storage = SqliteStorage(data / "newsbot.db")
     try:
-        stored = {article.url: article for article in storage.iter_articles()}
+        stored = {article.url: article for article in storage.articles.iter()}
         polls = [
-            at for source in storage.sources() for _, poll in storage.polls(source.url) for at in [poll.at]
+            at
+            for source in storage.sources.all()
+            for _, poll in storage.sources.polls(source.url)
+            for at in [poll.at]
         ]
     finally:
         storage.close()

@@ -119,7 +119,7 @@ def _read_by_scrapy_redis(folder: Path) -> set[str]:
 def _read_by_newsbot(folder: Path) -> set[str]:
     storage = SqliteStorage(folder / "data" / "newsbot.db")
     try:
-        return {page.url for page in storage.iter_pages() if page.last_fetched and page.state == "done"}
+        return {page.url for page in storage.pages.iter() if page.last_fetched and page.state == "done"}
     finally:
         storage.close()
 

@@ -21,7 +21,7 @@ from contextlib import ExitStack, closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from pymongo import MongoClient
@@ -33,13 +33,13 @@ from newsbot.alerts.rules import Limits, find
 from newsbot.frontier.sqlite.frontier import SqliteFrontier
 from newsbot.items import Kind, PageRecord
 from newsbot.monitoring.keeping import keep_report, kept_report
-from newsbot.monitoring.report import Monitored, site_report
+from newsbot.monitoring.report import site_report
 from newsbot.recrawl.rhythm import Rhythm
-from newsbot.storage.base import SourceRecord, Storage
-from newsbot.storage.checks import PageCheck, packed
+from newsbot.storage.base import Storage
 from newsbot.storage.mongo import MongoStorage
-from newsbot.storage.notes import Notes
-from newsbot.storage.records import to_json
+from newsbot.storage.notes import to_json
+from newsbot.storage.sources import SourceRecord
+from newsbot.storage.spider_results import PageCheck, packed_check
 from newsbot.storage.sqlite import SqliteStorage
 from newsbot.urls import fingerprint
 
@@ -102,8 +102,8 @@ def measured(sizes: Sequence[int], storages: Sequence[str], sites: int) -> Itera
 def _report(place: Place, pages: int) -> Row:
     with closing(opened(place)) as storage:
         began, cpu = time.perf_counter(), time.process_time()
-        report = site_report(cast("Monitored", storage), SITE)
-        keep_report(cast("Notes", storage), report, {"began": 1.0})
+        report = site_report(storage, SITE)
+        keep_report(storage.notes, report, {"began": 1.0})
         row = _taken(began, cpu)
     assert report["broken_count"] == len(range(0, pages, 20))
     assert len(report["sections"]) > FOLDERS // 10
@@ -113,7 +113,7 @@ def _report(place: Place, pages: int) -> Row:
 def _kept(place: Place) -> Row:
     with closing(opened(place)) as storage:
         began, cpu = time.perf_counter(), time.process_time()
-        assert kept_report(cast("Notes", storage), SITE)
+        assert kept_report(storage.notes, SITE)
         return _taken(began, cpu)
 
 
@@ -154,7 +154,7 @@ def fill_pages(place: Place, start: int, stop: int) -> None:
     with closing(opened(place)) as storage:
         for first in range(start, stop, BATCH):
             some = [_page(number) for number in range(first, min(first + BATCH, stop))]
-            storage.discover(some)
+            storage.pages.discover(some)
             _save_checks(place, {one.url: _checks(number, one.url) for number, one in enumerate(some, first)})
 
 
@@ -195,7 +195,7 @@ def _save_checks(place: Place, checks: dict[str, list[PageCheck]]) -> None:
             database.executemany(
                 "INSERT INTO page_check (fingerprint, url, source, last, checks) VALUES (?, ?, ?, ?, ?)",
                 [
-                    (fingerprint(url), url, SITE, some[-1].at, to_json([packed(one) for one in some]))
+                    (fingerprint(url), url, SITE, some[-1].at, to_json([packed_check(one) for one in some]))
                     for url, some in checks.items()
                 ],
             )
@@ -206,7 +206,7 @@ def _save_checks(place: Place, checks: dict[str, list[PageCheck]]) -> None:
                 "_id": fingerprint(url),
                 "url": url,
                 "source": SITE,
-                "checks": [packed(one) for one in some],
+                "checks": [packed_check(one) for one in some],
                 "last": some[-1].at,
             }
             for url, some in checks.items()
@@ -220,7 +220,7 @@ def fill_sites(storage: SqliteStorage, sites: int) -> None:
         at = np.array([time.time() - 22 * 86400 + hour * 3600.0])
         rhythm.learn(row, at - 3600, at, np.array([1.0]))
     now = time.time()
-    storage.save_sources(
+    storage.sources.save(
         SourceRecord(
             url=f"https://s{site}.test/feed/{number}",
             source=f"s{site}.test",

@@ -55,13 +55,13 @@ def fill(side: Side, pages: int, texts: int) -> None:
             one.state = "done" if number % 4 else "pending"
             one.last_fetched = one.first_seen + 5 if number % 4 else None
             one.history = [{"at": one.first_seen, "event": "discovered", "where": "feed", "why": "item"}]
-        side.storage.discover(some)
-        side.storage.save_pages(some)
+        side.storage.pages.discover(some)
+        side.storage.pages.save(some)
         entries = [entry_again(one) for one in some]
         side.frontier.add(entries[::4])
         side.frontier.mark_done([one for number, one in enumerate(entries) if number % 4], None)
     for article in articles(0, texts):
-        side.storage.store(replace(article, fetched_at=utc(time.time())))
+        side.storage.articles.store(replace(article, fetched_at=utc(time.time())))
 
 
 def move(way: str, source: Side, target: Side, folder: Path) -> Row:

@@ -138,7 +138,7 @@ async def delays_of(site: Site, data: Path, articles: int, pause: float, *, push
             if pushed:
                 await site.tell(client, number)
             url = site.url(number)
-            while storage.article(url) is None and time.monotonic() - began < LATEST:  # noqa: ASYNC110  (a file)
+            while storage.articles.get(url) is None and time.monotonic() - began < LATEST:  # noqa: ASYNC110  (a file)
                 await asyncio.sleep(LOOK_EVERY)
             delays.append(time.monotonic() - began)
     storage.close()

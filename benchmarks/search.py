@@ -45,12 +45,13 @@ from newsbot.search.index.indexer import FOLD_AT, Indexer
 from newsbot.search.index.segments import TIERS
 from newsbot.storage.base import Storage
 from newsbot.storage.mongo import MongoStorage
+from newsbot.storage.mongo.connection import Server
 from newsbot.storage.mongo.documents import to_document
 from newsbot.storage.mongo.words import MongoBlocks
-from newsbot.storage.records import to_row
 from newsbot.storage.sqlite import SqliteStorage
+from newsbot.storage.sqlite.articles import insert
+from newsbot.storage.sqlite.rows import to_row
 from newsbot.storage.sqlite.schema import MIGRATIONS
-from newsbot.storage.sqlite.store import insert
 from newsbot.storage.sqlite.words import SqliteBlocks
 
 LIFE = TIERS[1]
@@ -85,7 +86,7 @@ class SqlitePlace:
         """Write articles without their words."""
         with transaction(self._database) as database:
             for article, entry in some:
-                insert(database, to_row(article) | {"fingerprint": entry.key})
+                insert(database, to_row(article), entry.key)
 
     def server_seconds(self) -> float:
         """There is no server."""
@@ -108,7 +109,7 @@ class MongoPlace:
         stack.callback(self.storage.close)
         place = connect(f"{self.server.uri}newsbot", None)
         stack.callback(place.client.close)
-        self.blocks: BlockStore = MongoBlocks(place)
+        self.blocks: BlockStore = MongoBlocks(Server(place))
 
     def open(self) -> MongoStorage:
         """Connect once more."""
@@ -203,15 +204,15 @@ def store_cost(place: Place, texts: Texts, start: int) -> Row:
     some = [article for article, _ in texts.articles(start, start + STORED)]
     cpu, server, begin = time.process_time(), place.server_seconds(), time.perf_counter()
     for article in some:
-        place.storage.store(article)
+        place.storage.articles.store(article)
     taken, used = time.perf_counter() - begin, time.process_time() - cpu
     there = place.server_seconds() - server
     begin = time.perf_counter()
     with closing(place.open()) as other:
-        assert other.search(f"case{start + STORED - 1}")
+        assert other.texts.search(f"case{start + STORED - 1}")
     found = time.perf_counter() - begin
-    while place.storage.waiting():  # the thread of the storage may be at it
-        place.storage.index()
+    while place.storage.texts.waiting():  # the thread of the storage may be at it
+        place.storage.texts.index()
         time.sleep(0.1)
     return {
         "stored, ms": 1000 * taken / STORED,
@@ -264,7 +265,7 @@ def query_times(place: Place, texts: Texts) -> Row:
     """Ask; return the median and the longest time of first pages, in ms."""
     found: Row = {}
     with closing(place.open()) as known:
-        known.search(f"{texts.by_frequency[0]} {texts.by_frequency[1000]}")
+        known.texts.search(f"{texts.by_frequency[0]} {texts.by_frequency[1000]}")
         for name, make in queries(texts).items():
             chance = random.Random(name)
             asked = [make(chance) for _ in range(EACH)]
@@ -282,7 +283,7 @@ def query_times(place: Place, texts: Texts) -> Row:
 def _timed(storage: Storage, query: str, by_time: bool) -> tuple[float, float]:
     """Ask; return milliseconds by the clock and of this process."""
     begin, cpu = time.perf_counter(), time.process_time()
-    storage.search(query, by_time=by_time)
+    storage.texts.search(query, by_time=by_time)
     return 1000 * (time.perf_counter() - begin), 1000 * (time.process_time() - cpu)
 
 
@@ -308,8 +309,8 @@ def grown(data: Path, texts: Texts) -> Row:
     """Return the row of a file that has articles already."""
     with ExitStack() as stack:
         place = SqlitePlace(stack, data)
-        assert place.storage.index()
-        known = place.storage.count_articles()
+        assert place.storage.texts.index()
+        known = place.storage.articles.count()
         row: Row = {"storage": place.name, "articles": known}
         row |= index_cost(place, texts, 0) | store_cost(place, texts, LIFE)
         return row | {"bytes of an article's words": place.index_bytes() / (known + LIFE + STORED)}

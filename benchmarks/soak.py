@@ -194,7 +194,7 @@ def _finish(soak: Soak) -> float:
     """Wait until all is stored, or until the patience is over; return the seconds that it took."""
     begin = time.monotonic()
     with closing(MongoStorage(f"{soak.mongo.uri}newsbot")) as storage:
-        while storage.count_articles() < len(soak.web.published) and time.monotonic() - begin < PATIENCE:
+        while storage.articles.count() < len(soak.web.published) and time.monotonic() - begin < PATIENCE:
             soak.look()
             time.sleep(LOOK_EVERY)
     return time.monotonic() - begin
@@ -202,7 +202,7 @@ def _finish(soak: Soak) -> float:
 
 def _row(soak: Soak, begin: float, end: float, finished: float) -> dict[str, Any]:
     with closing(MongoStorage(f"{soak.mongo.uri}newsbot")) as storage:
-        stored = list(storage.iter_articles())
+        stored = list(storage.articles.iter())
     urls = Counter(article.canonical_url for article in stored)
     texts = Counter((article.source, article.title) for article in stored)
     by_url = {

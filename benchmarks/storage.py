@@ -31,8 +31,7 @@ from benchmarks.texts import articles, page, vocabulary
 from newsbot.search.index.entry import entry_of
 from newsbot.storage.base import Storage
 from newsbot.storage.mongo import MongoStorage
-from newsbot.storage.mongo.articles import text_key
-from newsbot.storage.mongo.documents import from_document, to_document
+from newsbot.storage.mongo.documents import from_document, text_key, to_document
 from newsbot.storage.mongo.words import add_all
 from newsbot.storage.sqlite import SqliteStorage
 from tests.servers import MongoServer
@@ -51,7 +50,7 @@ def store(storage: Storage, start: int, stop: int) -> float:
     some = list(articles(start, stop))
     begin = time.perf_counter()
     for article in some:
-        storage.store(article)
+        storage.articles.store(article)
     return len(some) / (time.perf_counter() - begin)
 
 
@@ -60,16 +59,16 @@ def measure(storage: Storage, kept: int) -> Row:
     chance = random.Random("storage")
     begin = time.perf_counter()
     for start in range(0, 20 * LINKS, LINKS):
-        storage.discover([page(kept + number) for number in range(start, start + LINKS)])
+        storage.pages.discover([page(kept + number) for number in range(start, start + LINKS)])
     discovered = 20 * LINKS / (time.perf_counter() - begin)
     pages = [page(kept + number) for number in range(TIMED // 2)]
     return {
         "pages discovered/s": discovered,
-        "pages saved/s, one a call": _rate(lambda one: storage.save_pages([one]), pages),
-        "pages saved/s, 16 a call": 16 * _rate(storage.save_pages, _groups(pages, 16)),
-        "pages read/s": _rate(lambda one: storage.pages([one.fingerprint]), pages),
+        "pages saved/s, one a call": _rate(lambda one: storage.pages.save([one]), pages),
+        "pages saved/s, 16 a call": 16 * _rate(storage.pages.save, _groups(pages, 16)),
+        "pages read/s": _rate(lambda one: storage.pages.get([one.fingerprint]), pages),
         "articles read/s": _rate(
-            storage.article, [page(chance.randrange(kept)).url for _ in range(TIMED // 2)]
+            storage.articles.get, [page(chance.randrange(kept)).url for _ in range(TIMED // 2)]
         ),
         **_searches(storage, chance),
     }
@@ -94,7 +93,7 @@ def _searches(storage: Storage, chance: random.Random) -> Row:
     for _ in range(SEARCHES):
         query = " ".join(chance.choices(words[100:10_000], k=2))
         begin = time.perf_counter()
-        storage.search(query)
+        storage.texts.search(query)
         taken.append(1000 * (time.perf_counter() - begin))
     return {"search p50 ms": quantiles(taken, n=100)[49], "search p95 ms": quantiles(taken, n=100)[94]}
 
@@ -107,7 +106,7 @@ def mongo_row(number: int) -> Row:
         storage = MongoStorage(uri)
         bulk = number - TIMED * 2
         _fill(server, bulk)
-        storage.index()
+        storage.texts.index()
         alone = store(storage, bulk, bulk + TIMED)
         parts = [
             (uri, bulk + TIMED + part * TIMED // CLIENTS, bulk + TIMED + (part + 1) * TIMED // CLIENTS)

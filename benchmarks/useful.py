@@ -26,15 +26,13 @@ import tempfile
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from benchmarks.demoweb.hosts import HOSTS, WIRE
 from benchmarks.demoweb.server import DemoServer, this_hour
 from newsbot.backends import open_storage
 from newsbot.demo.check import compare, count_log
 from newsbot.ranking.url_learning import NOTE_KIND
-from newsbot.storage.base import Storage
-from newsbot.storage.notes import Notes
 
 WAYS = ("cold", "learned", "rules", "ranking off")
 
@@ -75,7 +73,7 @@ def measure(way: str, folder: Path, articles: int, budget: int) -> dict[str, Any
             stderr=subprocess.DEVNULL,
         )
         with closing(open_storage({"NEWSBOT_DATA": str(data)})) as storage:
-            report = compare(storage.iter_articles(), server.manifest)
+            report = compare(storage.articles.iter(), server.manifest)
         figures = count_log(server.log, server.manifest)
     expected = sum(tally.expected for tally in report.hosts.values())
     stored = expected - sum(tally.missing for tally in report.hosts.values())
@@ -109,12 +107,8 @@ def _hand_on(before: Path, after: Path) -> None:
         closing(open_storage({"NEWSBOT_DATA": str(after)})) as new,
     ):
         for host in HOSTS:
-            for key, note in _notes(old).notes(NOTE_KIND + host.source).items():
-                _notes(new).save_note(NOTE_KIND + host.source, key, note)
-
-
-def _notes(storage: Storage) -> Notes:
-    return cast("Notes", storage)
+            for key, note in old.notes.all(NOTE_KIND + host.source).items():
+                new.notes.save(NOTE_KIND + host.source, key, note)
 
 
 if __name__ == "__main__":

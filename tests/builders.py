@@ -84,7 +84,7 @@ class Desk:
     def queue(self, url: str, kind: Kind = Kind.ARTICLE, **more: Any) -> Entry:
         """Queue a URL with its page record."""
         entry = self.entry(url, kind, **more)
-        self.context.storage.discover([page_for(entry, self.clock())])
+        self.context.storage.pages.discover([page_for(entry, self.clock())])
         self.context.frontier.set_politeness(entry.host, delay=0, concurrency=50)
         self.context.frontier.add([entry], force=True)
         return entry
@@ -108,7 +108,7 @@ class Desk:
         rule = self.context.rules.get(entry.data["source"]) or self.context.rule_for(entry.url)
         visit = Visit(lease=lease, rule=rule, started=self.clock(), outcome=Outcome(kind=entry.kind))
         visit.url = entry.url
-        visit.record = self.context.storage.pages([entry.fingerprint]).get(entry.fingerprint)
+        visit.record = self.context.storage.pages.get([entry.fingerprint]).get(entry.fingerprint)
         return visit
 
 

@@ -142,7 +142,7 @@ class World:
     def articles(self) -> list[Article]:
         """Return all stored articles."""
         with self.storage() as storage:
-            return list(storage.iter_articles())
+            return list(storage.articles.iter())
 
     def urls(self) -> list[str]:
         """Return the canonical URLs of all stored articles, sorted."""
@@ -152,7 +152,7 @@ class World:
         """Return the page record of a URL."""
         key = fingerprint(canonicalize(url))
         with self.storage() as storage:
-            return storage.pages([key]).get(key)
+            return storage.pages.get([key]).get(key)
 
     def events(self, url: str) -> list[Event]:
         """Return what happened to a URL, in order."""

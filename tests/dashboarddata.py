@@ -15,11 +15,9 @@ from newsbot.monitoring.keeping import keep_report
 from newsbot.monitoring.report import site_report
 from newsbot.push.trust import TRUST, Trust
 from newsbot.search.phrases import Position
-from newsbot.storage.activity import Activity
-from newsbot.storage.base import SiteRecord, SourceRecord, Storage
-from newsbot.storage.checks import PageCheck
-from newsbot.storage.notes import Notes
-from newsbot.storage.results import SearchResult
+from newsbot.storage.base import Storage
+from newsbot.storage.sources import SiteRecord, SourceRecord
+from newsbot.storage.spider_results import PageCheck, SearchResult
 from newsbot.urls import canonicalize, fingerprint, host_key
 
 SITE = "news.test"
@@ -61,11 +59,13 @@ def fill(settings: dict[str, Any], *, evil: bool = False, articles: int = 45) ->
     bad = EVIL if evil else "plain"
     try:
         for number in range(articles):
-            storage.store(
+            storage.articles.store(
                 make_article(number, title=f"Bridge {number} {bad}") if evil else make_article(number)
             )
-        storage.store(make_article(0, text=f"Another text.\n{bad}", content_hash="b", title=f"New {bad}"))
-        storage.join_stories([address(1), address(2)])
+        storage.articles.store(
+            make_article(0, text=f"Another text.\n{bad}", content_hash="b", title=f"New {bad}")
+        )
+        storage.stories.join([address(1), address(2)])
         _pages(storage, bad)
         _books(storage, bad)
         page = PageRecord(
@@ -76,7 +76,7 @@ def fill(settings: dict[str, Any], *, evil: bool = False, articles: int = 45) ->
             kind=Kind.ARTICLE,
             history=[{"at": time.time(), "event": "dropped", "reason": bad}],
         )
-        storage.save_pages([page])
+        storage.pages.save([page])
         frontier.add([_entry(3), _entry(4)])
         frontier.lease(f"worker {bad}", 1, horizon=time.time(), ttl=60)
     finally:
@@ -101,14 +101,14 @@ def _pages(storage: Storage, bad: str) -> None:
         PageCheck(url=address(5), source=SITE, at=now, run=now, status=404, server=bad, found_on=address(0)),
         PageCheck(url=address(6), source=SITE, at=now, run=now, status=200, hops=((301, EVIL_URL),)),
     ]
-    cast("Any", storage).save_checks(checks)
+    cast("Any", storage).checks.save(checks)
     report = site_report(cast("Any", storage), SITE)
-    keep_report(cast("Notes", storage), report, {"began": now, "ended": now, "reason": "finished"})
+    keep_report(storage.notes, report, {"began": now, "ended": now, "reason": "finished"})
 
 
 def _books(storage: Storage, bad: str) -> None:
     now = time.time()
-    storage.save_sources(
+    storage.sources.save(
         [
             SourceRecord(
                 url=f"https://{SITE}/feed.xml",
@@ -126,8 +126,8 @@ def _books(storage: Storage, bad: str) -> None:
     counters = {"pages": 60, "article_pages": 45, "articles": 45, "fetched": 70, "errors": 4}
     alert = Alert(rule="silent", subject=SITE, what=f"silent {bad}", cause=bad, todo=bad, since=now - 60)
     entry = alertbook.Entry(alert=alert, first=now, last=now)
-    cast("Notes", storage).save_note(alertbook.KIND, alert.key, entry.plain())
-    storage.count_site(
+    storage.notes.save(alertbook.KIND, alert.key, entry.plain())
+    storage.sites.add(
         SiteRecord(
             source=SITE,
             counters={**counters, f"errors/{bad}": 4},
@@ -136,11 +136,11 @@ def _books(storage: Storage, bad: str) -> None:
             last_error_at=now,
         )
     )
-    cast("Activity", storage).add_activity(now, {SITE: counters})
+    storage.activity.add(now, {SITE: counters})
     position = Position(start=0, end=3, line=1, before=bad, found="abc", after=bad)
     result = SearchResult(
         search=bad, text=bad, url=address(1), source=SITE, looked_at=now, positions=[position], hits=1
     )
-    cast("Any", storage).save_results([result])
+    cast("Any", storage).searches.save([result])
     trust = Trust(at=now, hits=30.0, misses=10.0, told=30.0, untold=10.0)
-    cast("Notes", storage).save_note(TRUST, f"websub:hub.test {bad}", trust.as_note())
+    storage.notes.save(TRUST, f"websub:hub.test {bad}", trust.as_note())

@@ -16,7 +16,7 @@ from newsbot.crawl.hubs import HUB
 from newsbot.frontier.sqlite.frontier import SqliteFrontier
 from newsbot.items import Kind, PageRecord
 from newsbot.push.trust import TRUST
-from newsbot.storage.base import SourceRecord
+from newsbot.storage.sources import SourceRecord
 from newsbot.storage.sqlite import SqliteStorage
 from newsbot.urls import canonicalize, fingerprint, host_key
 from newsbot.web.service import Options, running
@@ -96,10 +96,10 @@ class Place:
     def count_poll(self, new_links: int) -> None:
         """Note in the source's record that it was polled, and what that gave."""
         storage = SqliteStorage(self.folder / "newsbot.db")
-        (record,) = storage.sources()
+        (record,) = storage.sources.all()
         record.polls += 1
         record.new_links += new_links
-        storage.save_sources([record])
+        storage.sources.save([record])
         storage.close()
 
     async def review(self) -> None:
@@ -111,7 +111,7 @@ class Place:
         """Trust in notifiers as it is kept."""
         storage = SqliteStorage(self.folder / "newsbot.db")
         try:
-            return storage.notes(TRUST)
+            return storage.notes.all(TRUST)
         finally:
             storage.close()
 
@@ -119,7 +119,7 @@ class Place:
         """The subscriptions as they are kept."""
         storage = SqliteStorage(self.folder / "newsbot.db")
         try:
-            return list(storage.notes(SUBSCRIPTION).values())
+            return list(storage.notes.all(SUBSCRIPTION).values())
         finally:
             storage.close()
 
@@ -182,10 +182,10 @@ def _know_feed(folder: Path, url: str, hub: str) -> None:
         state="done",
         last_fetched=1.0,
     )
-    storage.discover([page])
-    storage.save_pages([page])
-    storage.save_sources([SourceRecord(url=url, source="127.0.0.1", kind=Kind.FEED, polls=1)])
-    storage.save_note(HUB, url, {"topic": url, "hubs": [hub]})
+    storage.pages.discover([page])
+    storage.pages.save([page])
+    storage.sources.save([SourceRecord(url=url, source="127.0.0.1", kind=Kind.FEED, polls=1)])
+    storage.notes.save(HUB, url, {"topic": url, "hubs": [hub]})
     storage.close()
     frontier = SqliteFrontier(folder / "newsbot.db", clock=system_clock)
     frontier.set_politeness(host, delay=0, concurrency=8)

@@ -20,7 +20,7 @@ from newsbot.frontier.sqlite.frontier import SqliteFrontier
 from newsbot.items import Kind
 from newsbot.recrawl.rhythm import Rhythm
 from newsbot.sites.health import Pages
-from newsbot.storage.base import SiteRecord, SourceRecord
+from newsbot.storage.sources import SiteRecord, SourceRecord
 from newsbot.storage.sqlite import SqliteStorage
 from tests.builders import START, ManualClock
 
@@ -290,11 +290,11 @@ def test_an_alert_is_told_once_and_its_end_is_told_once(
         rounds.full = full
         assert rounds.once() == []
     assert recorder.told == [("began", "disk"), ("over", "disk")], "one calm round is no end"
-    assert storage.notes(book.KIND) == {}
+    assert storage.notes.all(book.KIND) == {}
     rounds.full = True
     rounds.once()
     assert recorder.told[2:] == [("began", "disk")]
-    (entry,) = book.current(storage)
+    (entry,) = book.current(storage.notes)
     assert (entry.first, entry.alert.since) == (clock.now, clock.now)
 
 
@@ -353,10 +353,10 @@ def test_one_process_tells_and_another_takes_over_when_it_is_gone(
 
 
 def test_a_lock_of_a_clock_that_went_wrong_holds_nobody_up(storage: SqliteStorage) -> None:
-    assert book.take_lock(storage, "a", START + 10 * 365 * DAY, 900.0)
-    assert book.take_lock(storage, "b", START, 900.0)
-    assert not book.take_lock(storage, "a", START, 900.0)
-    assert book.take_lock(storage, "b", START + 5, 900.0)
+    assert book.take_lock(storage.notes, "a", START + 10 * 365 * DAY, 900.0)
+    assert book.take_lock(storage.notes, "b", START, 900.0)
+    assert not book.take_lock(storage.notes, "a", START, 900.0)
+    assert book.take_lock(storage.notes, "b", START + 5, 900.0)
 
 
 def test_what_an_output_that_is_new_is_told(storage: SqliteStorage) -> None:
@@ -370,27 +370,27 @@ def test_what_an_output_that_is_new_is_told(storage: SqliteStorage) -> None:
 
 
 def test_a_note_that_is_damaged_is_found_anew(storage: SqliteStorage) -> None:
-    storage.save_note(book.KIND, "silent/x", {"alert": {"rule": 3}})
-    storage.save_note(book.KIND, "silent/y", {"alert": {}, "first": "x"})
-    assert book.entries(storage) == {}
-    book.write(storage, storage.notes(book.KIND), book.updated({}, [alert("x")], 5.0), 5.0)
-    assert set(storage.notes(book.KIND)) == {f"silent/{'x'}"}
+    storage.notes.save(book.KIND, "silent/x", {"alert": {"rule": 3}})
+    storage.notes.save(book.KIND, "silent/y", {"alert": {}, "first": "x"})
+    assert book.entries(storage.notes) == {}
+    book.write(storage.notes, storage.notes.all(book.KIND), book.updated({}, [alert("x")], 5.0), 5.0)
+    assert set(storage.notes.all(book.KIND)) == {f"silent/{'x'}"}
 
 
 def test_totals_are_kept_by_the_hour_and_bounded(
     storage: SqliteStorage, frontier: SqliteFrontier, clock: ManualClock, tmp_path: Path
 ) -> None:
     for step in range(2 * KEPT_HOURS + 50):
-        storage.count_site(SiteRecord(source=SITE, counters={"pages": 10.0, "article_pages": 9.0}))
+        storage.sites.add(SiteRecord(source=SITE, counters={"pages": 10.0, "article_pages": 9.0}))
         measured = measure(storage, frontier, tmp_path, clock())
-        keep_totals(storage, measured)
+        keep_totals(storage.notes, measured)
         clock.now += HOUR / 2
         if step == 3:
-            assert len(storage.notes(TOTALS[0])[TOTALS[1]]["rows"]) == 2
-    rows = storage.notes(TOTALS[0])[TOTALS[1]]["rows"]
+            assert len(storage.notes.all(TOTALS[0])[TOTALS[1]]["rows"]) == 2
+    rows = storage.notes.all(TOTALS[0])[TOTALS[1]]["rows"]
     assert len(rows) == KEPT_HOURS
     assert rows[-1][1] == 10 * (2 * KEPT_HOURS + 49)
     assert measured.disk_free is not None
     assert measured.disk_free > 0
-    storage.save_note(*TOTALS, {"rows": [[1, "x"]]})
+    storage.notes.save(*TOTALS, {"rows": [[1, "x"]]})
     assert len(measure(storage, frontier, tmp_path, clock()).totals) == 1

@@ -233,7 +233,7 @@ def test_a_crawl_tells_and_keeps_what_it_told(world: World, site: MockServer) ->
     assert crawl.err.count("alert event=began rule=disk") == 1
     assert SECRET not in crawl.err
     with world.storage() as storage:
-        assert storage.notes(LOCK[0])[LOCK[1]]["owner"] == "", "the next one need not wait"
+        assert storage.notes.all(LOCK[0])[LOCK[1]]["owner"] == "", "the next one need not wait"
     (world.folder / "place").mkdir()
     place = Place(world.folder / "place")
     shown = place.run("alerts", "--json", NEWSBOT_DATA=str(world.data), NEWSBOT_ALERT_DISK="1000000000")

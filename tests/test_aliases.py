@@ -49,7 +49,7 @@ def test_an_address_that_was_only_named_is_read_when_a_list_offers_it_also_by_ol
     desk.context.frontier.mark_done([alias], None)
     page = page_for(alias, START)
     page.state = "done"
-    desk.context.storage.save_pages([page])
+    desk.context.storage.pages.save([page])
     offered = desk.entry(OTHER)
     assert (desk.crawl.canonical.offered_by_themselves([offered]) == [offered]) is read
 
@@ -100,7 +100,7 @@ def test_the_other_address_of_a_visited_page_is_taken(desk, how):
     else:
         end(desk, visit, canonical_url=OTHER)
     assert desk.crawl.canonical.is_taken(KEY)
-    [record] = desk.context.storage.pages([KEY]).values()
+    [record] = desk.context.storage.pages.get([KEY]).values()
     assert (record.state, record.referrers) == ("done", [STORY])
 
 
@@ -159,5 +159,5 @@ def test_a_page_that_is_its_own_canonical_address_gets_no_alias(desk):
 def test_the_record_of_a_fetched_page_is_not_overwritten(desk):
     end(desk, desk.visit(OTHER), etag='"mine"')
     end(desk, desk.visit(STORY), canonical_url=OTHER)
-    [record] = desk.context.storage.pages([KEY]).values()
+    [record] = desk.context.storage.pages.get([KEY]).values()
     assert (record.etag, record.checks) == ('"mine"', 1)

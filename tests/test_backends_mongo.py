@@ -53,13 +53,13 @@ def test_a_crawl_keeps_its_articles_in_mongodb(world: World, site: MockServer, u
     crawl = world.crawl("-a", f"urls={urls}", MONGO_URI=uri)
     assert crawl.code == 0, crawl.err
     with closing(MongoStorage(uri)) as storage:
-        assert {article.source for article in storage.iter_articles()} == {"news.test"}
-        assert storage.count_articles() == 2
-        assert {page.state for page in storage.iter_pages()} == {"done"}
+        assert {article.source for article in storage.articles.iter()} == {"news.test"}
+        assert storage.articles.count() == 2
+        assert {page.state for page in storage.pages.iter()} == {"done"}
     again = world.crawl("-a", f"urls={urls}", MONGO_URI=uri)
     assert again.code == 0, again.err
     with closing(MongoStorage(uri)) as storage:
-        assert storage.count_articles() == 2
+        assert storage.articles.count() == 2
 
 
 def test_a_crawl_says_in_one_line_that_mongodb_is_away(world: World) -> None:

@@ -71,5 +71,5 @@ def test_a_304_saves_the_body_and_once_a_day_all_is_asked_for(desk):
     desk.clock.now += 3600
     assert "If-None-Match" not in visit_of(desk, status=200, body="x" * 5000, content_hash="h").headers
     assert desk.stat("bytes_saved/unchanged") == 10_000
-    polls = [(poll.size, poll.unchanged) for _, poll in desk.context.storage.polls(FEED)]
+    polls = [(poll.size, poll.unchanged) for _, poll in desk.context.storage.sources.polls(FEED)]
     assert polls == [(5000, False), (0, True), (0, True), (5000, False)]

@@ -71,7 +71,7 @@ def listen(desk, monkeypatch):
 
 
 def kept(desk):
-    return [one.canonical_url for one in desk.context.storage.iter_articles()]
+    return [one.canonical_url for one in desk.context.storage.articles.iter()]
 
 
 @pytest.mark.parametrize("proven", [False, True])

@@ -34,7 +34,7 @@ def test_added_urls_are_handed_out(place: Place) -> None:
     ]
     assert lease_all(place) == {URL: Kind.ARTICLE, "https://other.net/x": Kind.ARTICLE}
     with place.storage() as storage:
-        record = storage.pages([fingerprint(URL)])[fingerprint(URL)]
+        record = storage.pages.get([fingerprint(URL)])[fingerprint(URL)]
     assert record.source == "example.org"
     assert [event["event"] for event in record.history] == ["discovered"]
 

@@ -17,10 +17,16 @@ from tests.commandline import Place, article
 def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
     place = Place(tmp_path_factory.mktemp("articles"))
     with place.storage() as storage:
-        storage.store(article(1, title="Порт закрыт", text="Порт закрыт на ремонт до осени.", language="ru"))
-        storage.store(article(2, title="Harbour closed", text="The harbour is closed for repairs. " * 3))
-        storage.store(article(2, title="Harbour closed until autumn", text="The harbour stays closed. " * 3))
-        storage.store(
+        storage.articles.store(
+            article(1, title="Порт закрыт", text="Порт закрыт на ремонт до осени.", language="ru")
+        )
+        storage.articles.store(
+            article(2, title="Harbour closed", text="The harbour is closed for repairs. " * 3)
+        )
+        storage.articles.store(
+            article(2, title="Harbour closed until autumn", text="The harbour stays closed. " * 3)
+        )
+        storage.articles.store(
             article(
                 3,
                 source="other.net",
@@ -30,8 +36,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
                 text="The harbour stays closed, says the agency. " * 3,
             )
         )
-        storage.assign_story("https://example.org/news/2", "story1", None)
-        storage.assign_story("https://other.net/a?ref=1", "story1", "https://example.org/news/2")
+        storage.stories.assign("https://example.org/news/2", "story1", None)
+        storage.stories.assign("https://other.net/a?ref=1", "story1", "https://example.org/news/2")
     return place
 
 
@@ -147,7 +153,7 @@ def test_export_to_stdout_and_to_a_file_round_trips(place: Place, tmp_path: Path
     answer = place.program("articles", "export")
     rows = [json.loads(line) for line in answer.out.splitlines()]
     with place.storage() as storage:
-        assert rows == [one.as_row() for one in storage.iter_articles()]
+        assert rows == [one.as_row() for one in storage.articles.iter()]
     assert len(rows) == 3
     assert answer.err == "3 articles exported\n"
     path = tmp_path / "out.csv"

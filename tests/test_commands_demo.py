@@ -30,8 +30,8 @@ for url in sys.argv[3:]:
 storage = SqliteStorage(Path(os.environ["NEWSBOT_DATA"], "newsbot.db"))
 for one in manifest.articles[skip:]:
     text = one.first_line + "\\n" + "word " * one.words + one.url
-    storage.store(Article(url=one.url, canonical_url=one.url, source=one.source, title=one.title, text=text,
-                          content_hash=text_key(text)))
+    storage.articles.store(Article(url=one.url, canonical_url=one.url, source=one.source, title=one.title,
+                                   text=text, content_hash=text_key(text)))
 storage.close()
 print("the crawl's own lines")
 sys.exit(code)

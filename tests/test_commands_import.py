@@ -43,13 +43,13 @@ def test_pages_go_through_the_same_pipelines(place, tmp_path):
     [told] = answer.json
     assert (told["new"], told["duplicates"], told["no_article"], told["refused"]) == (3, 1, 2, 2)
     with place.storage() as storage:
-        kept = storage.article(first)
+        kept = storage.articles.get(first)
         assert kept is not None
         assert kept.rights == {"noai": "meta"}
         assert kept.fetched_at is not None
         assert kept.fetched_at.isoformat() == "2026-11-20T10:00:00+00:00"
-        assert storage.search("council")
-        page = next(page for page in storage.iter_pages() if page.url == second)
+        assert storage.texts.search("council")
+        page = next(page for page in storage.pages.iter() if page.url == second)
         assert (page.state, page.history[-1]["event"]) == ("done", "imported")
     known = place.run("articles", "import", str(file), "--json")
     assert known.json == answer.json
@@ -67,7 +67,7 @@ def test_sites_of_one_file_may_be_taken_one_after_the_other(place, tmp_path):
         answer = place.run("articles", "import", str(file), "--source", site, "--json")
         assert (answer.json[0]["new"], answer.json[0]["pages"]) == (1, 2), answer.err
         with place.storage() as storage:
-            assert storage.article(url) is not None
+            assert storage.articles.get(url) is not None
 
 
 def test_broken_off_it_goes_on_where_it_was(place, tmp_path, monkeypatch):
@@ -102,11 +102,11 @@ def test_a_damaged_file_is_told_and_what_stands_before_is_kept(place, tmp_path):
     assert answer.code == 1
     assert "cut off" in answer.err
     with place.storage() as storage:
-        assert storage.count_articles() == 2
+        assert storage.articles.count() == 2
     file.write_bytes(data)
     assert place.run("articles", "import", str(file), str(tmp_path / "none.warc")).code == 1
     with place.storage() as storage:
-        assert storage.count_articles() == 3
+        assert storage.articles.count() == 3
 
 
 def test_a_file_without_pages_is_told_to_be_one(place, tmp_path):
@@ -127,7 +127,7 @@ def test_what_was_taken_out_is_not_imported(place, tmp_path):
     told = place.run("articles", "import", str(file), "--again", "--json").json[0]
     assert (told["refused"], told["unchanged"]) == (1, 1)
     with place.storage() as storage:
-        assert [one.canonical_url for one in storage.iter_articles()] == [f"{HOST}/news/2"]
+        assert [one.canonical_url for one in storage.articles.iter()] == [f"{HOST}/news/2"]
 
 
 def test_a_crawl_takes_what_was_imported_for_known(site, world, tmp_path):

@@ -8,7 +8,7 @@ import pytest
 
 from newsbot.monitoring.keeping import keep_report
 from newsbot.monitoring.report import site_report
-from newsbot.storage.checks import PageCheck
+from newsbot.storage.spider_results import PageCheck
 from tests.commandline import Place
 
 SITE = "https://example.org"
@@ -26,8 +26,10 @@ def place(tmp_path: Path) -> Place:
     with place.storage() as storage:
         for path, (status, hops) in checks.items():
             one = PageCheck(url=SITE + path, source="example.org", at=9.0, run=8.0, status=status, hops=hops)
-            storage.save_checks([one])
-        keep_report(storage, site_report(storage, "example.org"), {"began": 8.0, "ended": 10.0, "checked": 4})
+            storage.checks.save([one])
+        keep_report(
+            storage.notes, site_report(storage, "example.org"), {"began": 8.0, "ended": 10.0, "checked": 4}
+        )
     return place
 
 
@@ -63,7 +65,7 @@ def test_what_is_kept_of_a_site_is_forgotten(place: Place) -> None:
     assert "nothing was monitored yet" in place.run("monitor", "list").err
     assert place.run("monitor", "forget", "example.org").code == 1
     with place.storage() as storage:
-        assert list(storage.iter_checked()) == []
+        assert list(storage.checks.iter()) == []
 
 
 def test_wrong_words_are_told_in_one_line(place: Place) -> None:

@@ -19,14 +19,16 @@ def place(tmp_path) -> Place:
     place = Place(tmp_path)
     long_ago = datetime.now(UTC) - timedelta(days=400)
     with place.storage() as storage:
-        storage.store(article(1, fetched_at=long_ago))
-        storage.store(article(1, text="Another text of the harbour. " * 5, fetched_at=datetime.now(UTC)))
+        storage.articles.store(article(1, fetched_at=long_ago))
+        storage.articles.store(
+            article(1, text="Another text of the harbour. " * 5, fetched_at=datetime.now(UTC))
+        )
     return place
 
 
 def versions(place: Place) -> int:
     with place.storage() as storage:
-        return len(storage.versions("https://example.org/news/1"))
+        return len(storage.articles.versions("https://example.org/news/1"))
 
 
 def test_by_default_all_is_kept_for_ever(place):
@@ -91,7 +93,7 @@ def test_a_page_whose_details_are_gone_is_not_fetched_as_a_new_one(site, world):
         page = world.page(story)
         page.last_fetched = page.first_seen = time.time() - YEAR
         page.next_due = None
-        storage.save_pages([page])
+        storage.pages.save([page])
     place = Place.__new__(Place)
     place.data, place.rules = world.data, world.rules
     assert place.run("prune", "--pages", "90d", "--yes", "--json").json["pages"]["old"] >= 1

@@ -15,9 +15,8 @@ from newsbot.monitoring.report import site_report
 from newsbot.operations import remove as removing
 from newsbot.search.phrases import Position
 from newsbot.sites.removals import Tombstones, within
-from newsbot.storage.base import SiteRecord, SourceRecord
-from newsbot.storage.checks import PageCheck
-from newsbot.storage.results import SearchResult
+from newsbot.storage.sources import SiteRecord, SourceRecord
+from newsbot.storage.spider_results import PageCheck, SearchResult
 from newsbot.urls import fingerprint
 from tests.commandline import Place, article
 from tests.crawls import article_html, feed_xml
@@ -37,15 +36,15 @@ def page(url: str) -> PageRecord:
 def place(tmp_path) -> Place:
     place = Place(tmp_path)
     with place.storage() as storage:
-        storage.store(article(1))
-        storage.store(article(1, text="The harbour was opened again. " * 5))
-        storage.store(article(2))
-        storage.store(
+        storage.articles.store(article(1))
+        storage.articles.store(article(1, text="The harbour was opened again. " * 5))
+        storage.articles.store(article(2))
+        storage.articles.store(
             article(3, canonical_url="https://blog.example.org/x", url="https://blog.example.org/x")
         )
-        storage.store(article(4, source="example.net", canonical_url="https://example.net/1"))
-        storage.discover([page(STORY), page(OTHER), page("https://blog.example.org/x")])
-        storage.save_sources(
+        storage.articles.store(article(4, source="example.net", canonical_url="https://example.net/1"))
+        storage.pages.discover([page(STORY), page(OTHER), page("https://blog.example.org/x")])
+        storage.sources.save(
             [SourceRecord(url="https://example.org/rss.xml", source="example.org", kind=Kind.FEED)]
         )
     with place.frontier(), closing(SqliteIndex(place.data / "newsbot.db")) as index:
@@ -65,7 +64,7 @@ def near(place: Place) -> int:
 
 def urls(place: Place) -> list[str]:
     with place.storage() as storage:
-        return sorted(one.canonical_url for one in storage.iter_articles())
+        return sorted(one.canonical_url for one in storage.articles.iter())
 
 
 def test_without_yes_nothing_changes(place):
@@ -87,9 +86,9 @@ def test_a_url_goes_under_all_its_addresses(place):
     assert OTHER in urls(place)
     assert near(place) == 1
     with place.storage() as storage:
-        assert storage.versions(STORY) == []
-        assert [hit.article.canonical_url for hit in storage.search("opened")] == []
-        assert {one.url for one in storage.iter_pages()} == {OTHER, "https://blog.example.org/x"}
+        assert storage.articles.versions(STORY) == []
+        assert [hit.article.canonical_url for hit in storage.texts.search("opened")] == []
+        assert {one.url for one in storage.pages.iter()} == {OTHER, "https://blog.example.org/x"}
     kept = {one["what"]: one["reason"] for one in place.run("remove", "--list", "--json").json}
     assert kept[STORY] == "letter"
     refused = place.run("add", f"{STORY}?ref=y")
@@ -104,10 +103,10 @@ def test_a_domain_goes_with_all_below_it(place):
     assert place.run("remove", "Example.org", "--yes").code == 0
     assert urls(place) == ["https://example.net/1"]
     with place.storage() as storage:
-        assert list(storage.iter_pages()) == []
-        assert storage.sources() == []
+        assert list(storage.pages.iter()) == []
+        assert storage.sources.all() == []
         tombstones = Tombstones(time.time)
-        tombstones.read(storage)
+        tombstones.read(storage.notes)
     assert near(place) == 0
     assert tombstones.covers(b"x" * 16, "blog.example.org:8080")
     assert not tombstones.covers(b"x" * 16, "notexample.org")
@@ -135,7 +134,7 @@ def test_what_a_crawl_stores_meanwhile_is_taken_out_too(place, monkeypatch):
 
     def stored_meanwhile(seconds: float) -> None:
         with place.storage() as storage:
-            storage.store(article(9))
+            storage.articles.store(article(9))
 
     monkeypatch.setattr(removing, "wait_for_crawls", stored_meanwhile)
     monkeypatch.setattr("newsbot.actions.remove.wait_for_crawls", stored_meanwhile)
@@ -194,11 +193,11 @@ def test_what_searches_found_goes_also_without_a_page_record(place):
     found = [STORY, "https://example.org/no/record", "https://blog.example.org/none", "https://example.net/y"]
     with place.storage() as storage:
         for search in ("one", "two"):
-            storage.save_results([result(search, url) for url in found])
+            storage.searches.save([result(search, url) for url in found])
 
     def kept() -> list[str]:
         with place.storage() as storage:
-            return sorted(one.url for name in ("one", "two") for one in storage.results(name))
+            return sorted(one.url for name in ("one", "two") for one in storage.searches.results(name))
 
     assert place.run("remove", found[1], "--yes").code == 0
     assert kept() == sorted([found[0], *found[2:]] * 2)
@@ -216,30 +215,32 @@ def result(search: str, url: str) -> SearchResult:
 def test_what_was_learned_of_a_domain_and_those_below_goes(place):
     with place.storage() as storage:
         for site in ("example.org", "blog.example.org", "example.net"):
-            storage.count_site(SiteRecord(source=site, counters={"pages": 3.0}))
+            storage.sites.add(SiteRecord(source=site, counters={"pages": 3.0}))
             for kind in ("addresses:", "lines:", "usual_places:"):
-                storage.save_note(kind + site, "key", {"x": 1})
-            storage.save_note("health", site, {"x": 1})
+                storage.notes.save(kind + site, "key", {"x": 1})
+            storage.notes.save("health", site, {"x": 1})
     assert place.run("remove", "example.org", "--yes").code == 0
     with place.storage() as storage:
-        assert set(storage.sites()) == set(storage.notes("health")) == {"example.net"}
+        assert set(storage.sites.all()) == set(storage.notes.all("health")) == {"example.net"}
         for kind in ("addresses:", "lines:", "usual_places:"):
-            assert storage.notes(kind + "example.org") == storage.notes(kind + "blog.example.org") == {}
-            assert storage.notes(kind + "example.net")
+            assert (
+                storage.notes.all(kind + "example.org") == storage.notes.all(kind + "blog.example.org") == {}
+            )
+            assert storage.notes.all(kind + "example.net")
 
 
 def test_what_the_monitor_keeps_goes_too(place):
     blog, unknown = "https://blog.example.org/x", "https://example.org/no/record"
     with place.storage() as storage:
         for url in (STORY, OTHER, blog, unknown):
-            storage.save_checks([PageCheck(url=url, source="example.org", at=9.0, run=8.0, status=404)])
-        keep_report(storage, site_report(storage, "example.org"), {"began": 8.0})
+            storage.checks.save([PageCheck(url=url, source="example.org", at=9.0, run=8.0, status=404)])
+        keep_report(storage.notes, site_report(storage, "example.org"), {"began": 8.0})
 
     def kept() -> tuple[list[str], list[str]]:
         with place.storage() as storage:
-            report = kept_report(storage, "example.org") or {"broken": []}
+            report = kept_report(storage.notes, "example.org") or {"broken": []}
             return (
-                sorted(one.url for one in storage.iter_checked()),
+                sorted(one.url for one in storage.checks.iter()),
                 sorted(one["url"] for one in report["broken"]),
             )
 

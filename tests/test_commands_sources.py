@@ -13,8 +13,8 @@ from newsbot.dedup.minhash import text_key
 from newsbot.items import Kind
 from newsbot.push.trust import HALF_LIFE, TRUST, Trust
 from newsbot.sites.health import QUIET_SECONDS, Health, health
-from newsbot.storage.base import SiteRecord, SourceRecord
-from newsbot.storage.transfer import AliasCopy
+from newsbot.storage.sources import SiteRecord, SourceRecord
+from newsbot.storage.upkeep import AliasCopy
 from newsbot.urls import fingerprint
 from tests.commandline import Place, article
 
@@ -30,9 +30,9 @@ def record(**changes: Any) -> SourceRecord:
 def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
     place = Place(tmp_path_factory.mktemp("sources"))
     with place.storage() as storage:
-        storage.store(article(1))
-        storage.store(article(2))
-        storage.save_sources(
+        storage.articles.store(article(1))
+        storage.articles.store(article(2))
+        storage.sources.save(
             [
                 record(
                     polls=10,
@@ -54,7 +54,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
                 record(url="https://example.org/topics/a", kind=Kind.SECTION, polls=1, last_poll=NOW),
             ]
         )
-        storage.count_site(
+        storage.sites.add(
             SiteRecord(
                 source="example.org",
                 counters={"pages": 4, "article_pages": 3, "duplicates": 1, "errors": 2},
@@ -125,8 +125,10 @@ def test_a_text_of_many_urls_raises_an_alarm(tmp_path: Path) -> None:
             url = f"https://example.org/news/{number}"
             same = article(1, url=url, canonical_url=url, text="We and our 900 partners value your privacy.")
             same.content_hash = text_key(same.text)
-            storage.store(same)
-        storage.store(article(2, url="https://example.org/2?ref=rss", canonical_url="https://example.org/2"))
+            storage.articles.store(same)
+        storage.articles.store(
+            article(2, url="https://example.org/2?ref=rss", canonical_url="https://example.org/2")
+        )
     answer = walled.run("sources")
     (line,) = [line for line in answer.err.splitlines() if "one text" in line]
     assert line.startswith("example.org: 12 URLs gave one text, kept as https://example.org/news/0: a wall")
@@ -142,9 +144,9 @@ def test_the_alarm_of_one_site_is_told_however_many_others_have(tmp_path: Path) 
             site = "other.net" if number else "example.org"
             url = f"https://{site}/news/{number}"
             text = f"We and our {number} partners value your privacy."
-            storage.store(article(1, url=url, canonical_url=url, source=site, text=text))
+            storage.articles.store(article(1, url=url, canonical_url=url, source=site, text=text))
             names = [f"{url}?from={name}" for name in range(11 if number else 10)]
-            storage.take_aliases([AliasCopy(fingerprint(name), name, fingerprint(url)) for name in names])
+            storage.load.aliases([AliasCopy(fingerprint(name), name, fingerprint(url)) for name in names])
     assert "example.org: 11 URLs gave one text" in walled.run("sources", "example.org").err
 
 
@@ -190,8 +192,8 @@ def test_notifiers_with_what_their_notices_were_worth(tmp_path: Path) -> None:
     for _ in range(2):
         good.missed(NOW - 3600)
     with told.storage() as storage:
-        storage.save_note(TRUST, "websub:hub.example.org", good.as_note())
-        storage.save_note(TRUST, "indexnow:noise.example.net", gone.as_note())
+        storage.notes.save(TRUST, "websub:hub.example.org", good.as_note())
+        storage.notes.save(TRUST, "indexnow:noise.example.net", gone.as_note())
     first, second = told.run("sources", "--json").json["notifiers"]
     assert (first["protocol"], first["host"]) == ("websub", "hub.example.org")
     assert first["notices"] == pytest.approx(8, rel=0.01)

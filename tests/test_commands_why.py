@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from contextlib import closing
 from pathlib import Path
-from typing import cast
 
 import pytest
 
@@ -13,7 +12,6 @@ from newsbot.backends import open_frontier, open_storage
 from newsbot.frontier.base import Entry
 from newsbot.items import Kind, PageRecord
 from newsbot.sites.removals import bury
-from newsbot.storage.notes import Notes
 from newsbot.urls import fingerprint
 from tests.commandline import Place, article
 
@@ -47,12 +45,14 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
         {"at": NOW - 7100, "event": "planned", "next_due": NOW + 86400, "why": "interval"},
     ]
     with place.storage() as storage:
-        storage.store(article(1))
-        storage.store(article(2, text=article(1).text))  # the same text: only the address is kept
-        storage.store(article(5, title="A near copy", text="Almost the same, at another address. " * 4))
-        storage.assign_story(ARTICLE, "s1", None)
-        storage.assign_story("https://example.org/news/5", "s1", ARTICLE)
-        storage.discover(
+        storage.articles.store(article(1))
+        storage.articles.store(article(2, text=article(1).text))  # the same text: only the address is kept
+        storage.articles.store(
+            article(5, title="A near copy", text="Almost the same, at another address. " * 4)
+        )
+        storage.stories.assign(ARTICLE, "s1", None)
+        storage.stories.assign("https://example.org/news/5", "s1", ARTICLE)
+        storage.pages.discover(
             [
                 page(ARTICLE, referrers=["https://example.org/rss.xml"], referrer_count=1),
                 page(DROPPED),
@@ -60,7 +60,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
                 page(GONE),
             ]
         )
-        storage.save_pages(
+        storage.pages.save(
             [
                 page(
                     ARTICLE,
@@ -143,7 +143,7 @@ def test_a_copy_names_the_original(place: Place) -> None:
 def test_the_address_that_was_fetched_leads_to_the_article(place: Place) -> None:
     address = "https://example.org/amp/7?ref=rss"
     with place.storage() as storage:
-        storage.store(article(7, url=address))
+        storage.articles.store(article(7, url=address))
     assert "same text as https://example.org/news/7" in place.run("why", address).out
     assert "Title 7" in place.run("articles", "show", address).out
 
@@ -205,7 +205,7 @@ def test_all_that_is_known_is_told_whatever_keeps_it(
         )
         settings = {"MONGO_URI": uri, "REDIS_URL": redis.url}
     with closing(open_storage({**place.environment, **settings})) as storage:
-        storage.store(article(1, rights={"noai": "meta"}, relation="new", derived_from=COPY))
+        storage.articles.store(article(1, rights={"noai": "meta"}, relation="new", derived_from=COPY))
         history = [
             {
                 "at": NOW - 60,
@@ -215,9 +215,9 @@ def test_all_that_is_known_is_told_whatever_keeps_it(
             },
             {"at": NOW - 30, "event": "no_page", "cause": "robots", "text": "forbidden by robots.txt"},
         ]
-        storage.save_pages([page(ARTICLE, history=history, referrers=["https://example.org/"])])
-        storage.save_pages([page(DROPPED, history=[{"at": NOW, "event": "fetched", "status": 200}])])
-        bury(cast("Notes", storage), urls=[ARTICLE], domain=None, at=NOW, reason="letter of 5 May")
+        storage.pages.save([page(ARTICLE, history=history, referrers=["https://example.org/"])])
+        storage.pages.save([page(DROPPED, history=[{"at": NOW, "event": "fetched", "status": 200}])])
+        bury(storage.notes, urls=[ARTICLE], domain=None, at=NOW, reason="letter of 5 May")
     with closing(open_frontier({**place.environment, **settings})) as frontier:
         frontier.set_politeness("example.org", delay=7.5, concurrency=1)
         frontier.back_off("example.org", 900)

@@ -114,7 +114,7 @@ def test_the_same_text_under_two_addresses_is_stored_once_and_both_find_it(world
     assert len(world.articles()) == 3
     assert crawl.stat("duplicates/text") == 1
     with world.storage() as storage:
-        one, other = storage.article(f"{HOST}/copy/1"), storage.article(news[1])
+        one, other = storage.articles.get(f"{HOST}/copy/1"), storage.articles.get(news[1])
         assert one is not None
         assert other is not None
         assert one.canonical_url == other.canonical_url
@@ -179,10 +179,10 @@ def test_an_edited_article_becomes_a_second_version(world, site, news):
     crawl = world.crawl()
     assert crawl.stat("articles/updated") == 1
     with world.storage() as storage:
-        article = storage.article(news[0])
+        article = storage.articles.get(news[0])
         assert article is not None
         assert article.version == 2
-        assert [version.version for version in storage.versions(article.canonical_url)] == [1, 2]
+        assert [version.version for version in storage.articles.versions(article.canonical_url)] == [1, 2]
 
 
 def test_sites_argument_leaves_the_other_sites_alone(world, site, news):
@@ -306,7 +306,7 @@ def test_a_feed_on_another_host_belongs_to_the_rule_that_names_it(world, site):
     assert {article.source for article in world.articles()} == {"news.test", "elsewhere.test"}
     assert crawl.stat("links/rejected/offsite") == 0
     with world.storage() as storage:
-        assert [record.source for record in storage.sources()] == ["news.test"]
+        assert [record.source for record in storage.sources.all()] == ["news.test"]
 
 
 def test_items_of_a_feed_that_a_person_names_are_read_wherever_they_live(world, site, news):

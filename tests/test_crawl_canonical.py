@@ -114,7 +114,7 @@ def test_workers_with_servers_lose_none_either(site, world, redis_server, databa
     for worker in workers:
         worker.communicate(timeout=60)
     with closing(MongoStorage(database)) as storage:
-        articles = list(storage.iter_articles())
+        articles = list(storage.articles.iter())
     assert sorted(number_of(one) for one in articles) == list(range(12))
     assert {one.canonical_url: number_of(one) for one in articles}[urls[0]] == 0
 

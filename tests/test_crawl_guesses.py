@@ -43,10 +43,10 @@ def test_the_first_usual_place_that_gives_a_feed_ends_the_search(site, world):
     assert crawl.stat("guessed/found") == 1
     assert crawl.stat("errors/http_404") == 0, "a guess that fails is no fault of the site"
     with world.storage() as storage:
-        assert [(one.url, one.kind) for one in storage.sources() if one.kind is not Kind.SECTION] == [
+        assert [(one.url, one.kind) for one in storage.sources.all() if one.kind is not Kind.SECTION] == [
             (f"{HOST}/sitemap.xml", Kind.SITEMAP)
         ]
-        assert storage.notes(NOTE_KIND + "news.test")["asked"]["found"] == f"{HOST}/sitemap.xml"
+        assert storage.notes.all(NOTE_KIND + "news.test")["asked"]["found"] == f"{HOST}/sitemap.xml"
     page = world.page(f"{HOST}/rss.xml")
     assert page is not None
     assert (page.state, page.next_due) == ("gone", None)
@@ -167,9 +167,9 @@ def test_the_search_begins_anew_after_a_month_only(bare):
     bare.clock.now += 3600
     assert look_at_home(bare) == GUESSED[0]
     end(bare, bare.begin(bare.lease), feed_xml(["https://bare.test/story/1"]))
-    assert bare.context.notes.notes(NOTE_KIND + "bare.test")["asked"]["found"] == "https://bare.test/feed"
+    assert bare.context.notes.all(NOTE_KIND + "bare.test")["asked"]["found"] == "https://bare.test/feed"
     assert "bare.test" in bare.crawl.sources.with_sources
-    [source] = [one for one in bare.context.storage.sources("bare.test") if one.kind is Kind.FEED]
+    [source] = [one for one in bare.context.storage.sources.all("bare.test") if one.kind is Kind.FEED]
     assert source.next_due <= bare.clock() + 6 * 3600, "it is polled as any feed from now on"
 
 
@@ -197,6 +197,6 @@ def test_a_place_that_gave_a_feed_once_is_a_source_that_may_fail(bare):
     end(bare, bare.begin(bare.lease), feed_xml(["https://bare.test/story/1"]))
     visit = bare.visit("https://bare.test/feed", Kind.FEED, where=Where.GUESS)
     end(bare, visit, "", 404)
-    [source] = [one for one in bare.context.storage.sources("bare.test") if one.kind is Kind.FEED]
+    [source] = [one for one in bare.context.storage.sources.all("bare.test") if one.kind is Kind.FEED]
     assert (source.failures, source.last_error) == (1, "http_404")
     assert source.next_due is not None

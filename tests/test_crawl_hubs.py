@@ -33,7 +33,7 @@ def rss(links: str) -> str:
 def hubs(world: World) -> dict[str, dict[str, Any]]:
     storage = SqliteStorage(world.data / "newsbot.db")
     try:
-        return storage.notes(HUB)
+        return storage.notes.all(HUB)
     finally:
         storage.close()
 

@@ -19,8 +19,8 @@ from newsbot.items import PageRecord
 from newsbot.monitoring.keeping import kept_report
 from newsbot.sites.removals import bury
 from newsbot.spiders.monitor_arguments import parse_monitoring
-from newsbot.storage.checks import CheckedPage
 from newsbot.storage.mongo import MongoStorage
+from newsbot.storage.spider_results import CheckedPage
 from newsbot.urls import canonicalize, fingerprint
 from tests import warm
 from tests.crawls import ROOT, Crawl, World, article_html, feed_xml
@@ -39,11 +39,11 @@ class Monitors(World):
 
     def checked(self) -> dict[str, CheckedPage]:
         with self.storage() as storage:
-            return {one.url.removeprefix(HOST): one for one in storage.iter_checked()}
+            return {one.url.removeprefix(HOST): one for one in storage.checks.iter()}
 
     def pages(self) -> dict[str, PageRecord]:
         with self.storage() as storage:
-            return {one.url.removeprefix(HOST): one for one in storage.iter_pages()}
+            return {one.url.removeprefix(HOST): one for one in storage.pages.iter()}
 
     def know(self, *paths: str, referrer: str = f"{HOST}/") -> None:
         """Put pages into the crawl database, as the news crawl does when it finds a link."""
@@ -63,7 +63,7 @@ class Monitors(World):
         ]
         self.data.mkdir(exist_ok=True)
         with self.storage() as storage:
-            storage.discover(pages)
+            storage.pages.discover(pages)
 
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
         command = [*super().command()[:-2], *words]
@@ -202,7 +202,7 @@ def test_links_are_read_so_that_broken_ones_are_found_with_who_links(
         "<a href='/taken/out'>d</a>",
     )
     with monitors.storage() as storage:
-        bury(storage, urls=[f"{HOST}/taken/out"], domain=None, at=1.0, reason="")
+        bury(storage.notes, urls=[f"{HOST}/taken/out"], domain=None, at=1.0, reason="")
     site.page(STORIES[0], article_html(0, extra="<a href='/story/1'>x</a><a href='/nowhere/too'>y</a>"))
     world.rule("news.test", f"domain: news.test\nfeeds: {HOST}/feed.xml\nseeds: [{HOST}/]\n")
     monitors.monitor(sites="news.test", follow="links")
@@ -278,8 +278,8 @@ def test_servers_keep_what_the_monitor_saw_as_the_file_does(
         site.page(STORIES[1], status=404)
         monitors.monitor(sites="news.test")
         with closing(MongoStorage(uri)) as storage:
-            checked = {one.url.removeprefix(HOST): one.last.outcome for one in storage.iter_checked()}
-            report = kept_report(storage, "news.test")
+            checked = {one.url.removeprefix(HOST): one.last.outcome for one in storage.checks.iter()}
+            report = kept_report(storage.notes, "news.test")
         assert checked == {"/feed.xml": "200", "/story/1": "404"} | {
             f"/story/{number}": "200" for number in (0, 2, 3)
         }

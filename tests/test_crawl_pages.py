@@ -102,7 +102,7 @@ def test_only_an_edit_of_substance_makes_a_version(site, world):
         crawl = world.crawl("-a", f"url={STORY}")
         assert crawl.code == 0, crawl.err
         with world.storage() as storage:
-            versions.append(len(storage.versions(STORY)))
+            versions.append(len(storage.articles.versions(STORY)))
         assert number == 0 or len(site.seen("news.test")) > number
     assert versions == [1, 1, 2]
 

@@ -63,7 +63,7 @@ def articles_fetched(site: DemoServer) -> Counter[tuple[str, str]]:
 
 def check_all_stored(world: World, site: DemoServer, server: RedisServer) -> None:
     with world.storage() as storage:
-        report = compare(storage.iter_articles(), site.manifest)
+        report = compare(storage.articles.iter(), site.manifest)
     assert report.ok, report.faults
     with closing(RedisFrontier(server.url)) as frontier:
         counts = frontier.counts()
@@ -169,6 +169,6 @@ def test_near_copies_that_two_workers_fetch_are_one_story(world: World, server: 
             _, err = worker.communicate(timeout=120)
             assert worker.returncode == 0, err
     with world.storage() as storage:
-        stories = storage.stories(min_members=1)
+        stories = storage.stories.recent(min_members=1)
     assert [len(story.members) for story in stories] == [3] * 12
     assert all(len(story.sources) == 3 for story in stories)

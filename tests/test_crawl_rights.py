@@ -68,7 +68,7 @@ def test_reservations_are_recorded_once_a_site_asked_and_brought_up_to_date(site
     site.page(story(0), article_html(0, head="<meta name='x' content='y'>"))
     world.crawl("-a", f"url={story(0)}", "-s", "NEWSBOT_TDMREP=0")
     with world.storage() as storage:
-        kept = storage.article(story(0))
+        kept = storage.articles.get(story(0))
         assert kept is not None
         assert (kept.rights, kept.version) == ({}, 1)
     assert site.seen("news.test").count("/.well-known/tdmrep.json") == 1

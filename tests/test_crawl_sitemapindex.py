@@ -52,8 +52,8 @@ def test_a_hundred_thousand_sitemaps_do_not_starve_the_articles(site, world):
     assert "files=50000 old=0 left=" in crawl.err
     assert crawl.stat("sitemaps/left") >= 100_000 - len(read)
     with world.storage() as storage:
-        assert sum(1 for _ in storage.iter_pages(kind=Kind.SITEMAP)) == len(read) + 2, "bounded memory"
-        assert len(storage.sources("news.test")) == 3, "no record of polls for each file"
+        assert sum(1 for _ in storage.pages.iter(kind=Kind.SITEMAP)) == len(read) + 2, "bounded memory"
+        assert len(storage.sources.all("news.test")) == 3, "no record of polls for each file"
     page = world.page(f"{HOST}/maps/0-0.xml")
     assert page is not None
     assert page.next_due == pytest.approx(page.last_fetched + LONGEST_REST)
@@ -205,7 +205,7 @@ def test_files_that_new_articles_go_into_rest_no_longer_than_other_sources(
         visit = desk.begin(lease)
         visit.found = read(desk, visit, sitemap_xml({f"https://news.test/story/{min(turn, changes)}": ""}))
         desk.crawl.completion.settle(visit)
-        page = desk.context.storage.pages([lease.entry.fingerprint])[lease.entry.fingerprint]
+        page = desk.context.storage.pages.get([lease.entry.fingerprint])[lease.entry.fingerprint]
         rests.append(page.next_due - desk.clock())
         desk.clock.now = page.next_due
     assert max(rests) == pytest.approx(longest)

@@ -17,7 +17,7 @@ from newsbot.errors import ArgumentError
 from newsbot.items import Kind
 from newsbot.rules import RuleSet
 from newsbot.rules.schema import Rule
-from newsbot.storage.base import SourceRecord
+from newsbot.storage.sources import SourceRecord
 from tests.builders import START, make_article, prose
 
 TWO = {
@@ -100,20 +100,20 @@ def test_sites_whose_sources_are_known_are_told_by_rules_and_by_storage(make_des
     assert desk.crawl.sources.with_sources == {"a.test"}
     kinds = (("b.test", Kind.SECTION), ("c.test", Kind.SITEMAP))
     records = [SourceRecord(url=f"https://{site}/x", source=site, kind=kind) for site, kind in kinds]
-    desk.context.storage.save_sources(records)
+    desk.context.storage.sources.save(records)
     assert make_desk(TWO).crawl.sources.with_sources == {"a.test", "c.test"}
 
 
 def test_a_dry_run_keeps_nothing(make_desk, tmp_path):
     desk = make_desk(dry_run=True)
-    desk.context.storage.store(make_article())
+    desk.context.storage.articles.store(make_article())
     throwaway = desk.crawl._throwaway.name
-    assert desk.context.storage.count_articles() == 1
+    assert desk.context.storage.articles.count() == 1
     assert not (tmp_path / "data").exists()
     desk.crawl.close()
     assert not Path(throwaway).exists()
     desk.crawl.open()  # the fixture closes it once more
-    assert desk.context.storage.count_articles() == 0
+    assert desk.context.storage.articles.count() == 0
 
 
 def test_counters_have_the_names_that_are_documented(desk):
@@ -143,13 +143,13 @@ def test_books_are_written_with_the_size_of_the_queue(desk):
     desk.context.count_error("news.test", "dns")
     desk.crawl.write_sites()
     assert desk.stat("queue/pending") == 1
-    assert desk.context.storage.sites()["news.test"].last_error == "dns"
+    assert desk.context.storage.sites.all()["news.test"].last_error == "dns"
 
 
 def test_a_crawl_says_that_the_index_of_near_duplicates_was_lost(make_desk, caplog):
     desk = make_desk()
     for number in range(5):
-        desk.context.storage.store(make_article(number, fetched_at=utc(START - 60)))
+        desk.context.storage.articles.store(make_article(number, fetched_at=utc(START - 60)))
     desk.context.index.check_and_insert("1", "a.org", signature(prose(1, 60)), START)  # after it was lost
     desk.crawl.close()
     with caplog.at_level(logging.WARNING):

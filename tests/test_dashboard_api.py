@@ -14,8 +14,8 @@ import pytest
 from newsbot import backends
 from newsbot.search.index.searching import MAX_WAITING
 from newsbot.sites.pauses import paused
-from newsbot.storage.base import story_id
-from newsbot.storage.sqlite import SqliteStorage
+from newsbot.storage.sqlite.words import SqliteTexts
+from newsbot.storage.stories import story_id
 from newsbot.urls import canonicalize, fingerprint
 from newsbot.web.dashboard.api import description
 from newsbot.web.dashboard.articles import MAX_MEMBERS
@@ -103,8 +103,8 @@ def test_members_of_a_story_say_what_they_are_to_it(tmp_path: Path) -> None:
     for number, relation, similarity in ((1, "new", None), (2, "derived", 0.31), (3, "member", 0.87)):
         source = address(9) if relation == "derived" else None
         ids = {"story": story_id(address(number)), "derived_from": source}
-        storage.store(make_article(number, relation=relation, similarity=similarity, **ids))
-    storage.join_stories([address(1), address(2), address(3)])
+        storage.articles.store(make_article(number, relation=relation, similarity=similarity, **ids))
+    storage.stories.join([address(1), address(2), address(3)])
     storage.close()
 
     async def look(visitor: Visitor) -> None:
@@ -131,7 +131,7 @@ def test_a_long_story_is_told_by_who_published_it_first(tmp_path: Path) -> None:
     for number in range(MAX_MEMBERS + 2):  # the higher, the earlier published
         seen = datetime.now(UTC) + timedelta(minutes=number)
         told = {"story": "long", "source": "late.test" if number == 0 else "news.test"}
-        storage.store(make_article(number, fetched_at=seen, discovered_at=seen, **told))
+        storage.articles.store(make_article(number, fetched_at=seen, discovered_at=seen, **told))
     storage.close()
 
     async def look(visitor: Visitor) -> None:
@@ -149,7 +149,7 @@ def test_a_long_story_is_told_by_who_published_it_first(tmp_path: Path) -> None:
 def test_a_search_says_that_not_all_is_indexed(
     settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(SqliteStorage, "waiting", lambda _: MAX_WAITING + 5)
+    monkeypatch.setattr(SqliteTexts, "waiting", lambda _: MAX_WAITING + 5)
 
     async def look(visitor: Visitor) -> None:
         for words, unindexed in (("bridge", MAX_WAITING + 5), ("", 0)):
@@ -247,7 +247,7 @@ def test_actions_take_the_token_and_act(tmp_path: Path) -> None:
 def paused_sites(settings: dict[str, Any]) -> dict[str, float]:
     storage: Any = backends.open_storage(settings)
     try:
-        return paused(storage)
+        return paused(storage.notes)
     finally:
         storage.close()
 

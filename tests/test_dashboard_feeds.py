@@ -21,9 +21,13 @@ from tests.dashboards import TOKEN, Visitor, settings_of, visit
 @pytest.fixture
 def settings(tmp_path: Path) -> dict[str, str]:
     with closing(SqliteStorage(tmp_path / "newsbot.db")) as storage:
-        storage.store(article(1, title="The old harbour", text="A bridge stands at the harbour. " * 9))
-        storage.store(article(2, title="Порт", text="Мост стоит у порта. " * 9, language="ru"))
-        storage.store(article(3, title="Another harbour", source="other.net", text="Ships of the sea. " * 9))
+        storage.articles.store(
+            article(1, title="The old harbour", text="A bridge stands at the harbour. " * 9)
+        )
+        storage.articles.store(article(2, title="Порт", text="Мост стоит у порта. " * 9, language="ru"))
+        storage.articles.store(
+            article(3, title="Another harbour", source="other.net", text="Ships of the sea. " * 9)
+        )
     return settings_of(tmp_path)
 
 
@@ -63,7 +67,7 @@ def test_what_a_reader_has_is_not_sent_again(settings: dict[str, str]) -> None:
 
         def store() -> None:
             with closing(SqliteStorage(Path(settings["NEWSBOT_DATA"]) / "newsbot.db")) as storage:
-                storage.store(article(4, title="A third harbour"))
+                storage.articles.store(article(4, title="A third harbour"))
 
         await asyncio.to_thread(store)
         again, text = await visitor.get("/articles.atom?q=harbour", If_None_Match=first.headers["ETag"])
@@ -147,6 +151,6 @@ def test_each_search_has_an_identity_that_stays(tmp_path: Path) -> None:
         asked = [("", None), ("a", None), ("b", None), ("a", ArticleFilter(source="x.net")), ("x.net", None)]
         found = [identity(query, where) for query, where in asked]
         assert len(set(found)) == len(asked)
-        storage.store(article(1))
+        storage.articles.store(article(1))
         assert [identity(query, where, 3) for query, where in asked] == found
         assert identity(" a ", ArticleFilter()) == found[1]

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from newsbot.clock import system_clock
-from newsbot.storage.activity import ALL, HOUR, Arrival, Hour
+from newsbot.storage.sources import ALL, HOUR, Arrival, Hour
 from newsbot.storage.sqlite import SqliteStorage
 from newsbot.web.dashboard.metrics import Exposition
 from newsbot.web.dashboard.overview import latency, periods
@@ -61,7 +61,7 @@ def test_metrics_escape_what_sites_say() -> None:
 
 def test_figures_come_from_what_crawls_wrote(tmp_path: Path) -> None:
     storage = SqliteStorage(tmp_path / "newsbot.db")
-    storage.add_activity(
+    storage.activity.add(
         system_clock(), {"news.test": {"articles": 1234, "pages": 2000, "article_pages": 1300, "errors": 7}}
     )
     storage.close()

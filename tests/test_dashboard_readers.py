@@ -23,7 +23,7 @@ ENDLESS = "WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELE
 def endless(data: Data) -> None:
     """Look at the embedded file without end, as a bad question might."""
     storage = cast("SqliteStorage", data.storage)
-    with storage._reading() as database:
+    with storage.file.reading() as database:
         database.execute(ENDLESS).fetchall()
 
 
@@ -32,7 +32,7 @@ def test_a_long_look_is_broken_off_and_its_thread_goes_on(tmp_path: Path) -> Non
         readers = Readers(settings_of(tmp_path), 1, "look")
         with pytest.raises(DataUnavailable, match="takes longer than 0 s; ask for less"):
             await readers.call(endless, seconds=0.3)
-        assert await readers.call(lambda data: data.storage.count_articles(), seconds=60) == 0
+        assert await readers.call(lambda data: data.storage.articles.count(), seconds=60) == 0
         readers.close()
 
     asyncio.run(whole())

@@ -33,7 +33,7 @@ def test_any_text_is_kept_once_and_changes_no_other(desk: Desk, name: str) -> No
     assert kept.story not in (None, "")
     with pytest.raises(DropItem, match=r"same_text as https://news\.test/story/2"):
         take(desk, make_article(3, text=f"{TEXTS[name]} …"))
-    found = desk.context.storage.article(make_article(3).canonical_url)
+    found = desk.context.storage.articles.get(make_article(3).canonical_url)
     assert found is not None
     assert found.canonical_url == kept.canonical_url
     assert desk.stat("duplicates/near") == 0

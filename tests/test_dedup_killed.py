@@ -126,7 +126,7 @@ def run(
         lives = [life(worker, end, monkeypatch) for worker, end in zip(workers, ends, strict=True)]
         for number in order:
             next(lives[number], None)
-        kept = list(workers[0].desk.context.storage.iter_articles())
+        kept = list(workers[0].desk.context.storage.articles.iter())
     assert sorted(one.source for one in kept) == [site for site, _ in CHAIN]
     assert len({one.story for one in kept}) == 1, {one.source: one.story for one in kept}
 
@@ -147,7 +147,7 @@ def test_an_update_that_is_like_others_is_in_their_story_after_the_restart(
             list(worker.work(after))
     worker.desk.crawl.peers.clear()
     list(worker.work(article_of(1)))
-    kept = {one.source: one for one in worker.desk.context.storage.iter_articles()}
+    kept = {one.source: one for one in worker.desk.context.storage.articles.iter()}
     worker.desk.crawl.close()
     assert (kept["b.test"].version, kept["b.test"].story) == (2, kept["a.test"].story)
 
@@ -174,6 +174,6 @@ def test_a_page_that_replaces_the_article_of_its_canonical_address_brings_its_st
             list(worker.work(longer()))
     worker.desk.crawl.peers.clear()
     list(worker.work(longer()))
-    kept = {one.source: one for one in worker.desk.context.storage.iter_articles()}
+    kept = {one.source: one for one in worker.desk.context.storage.articles.iter()}
     worker.desk.crawl.close()
     assert (kept["b.test"].version, kept["b.test"].story) == (2, kept["a.test"].story)

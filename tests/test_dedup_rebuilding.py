@@ -22,7 +22,7 @@ from newsbot.dedup.redis import RedisIndex, empty
 from newsbot.dedup.sqlite import SqliteIndex
 from newsbot.frontier.owners import owner_name
 from newsbot.items import Article
-from newsbot.storage.base import story_id
+from newsbot.storage.stories import story_id
 from tests.builders import prose
 from tests.commandline import Place, article
 from tests.contracts.storage_samples import make_page
@@ -38,7 +38,7 @@ def stored(place: Place, ages: list[float], now: float = NOW) -> list[Article]:
         for number, age in enumerate(ages, 1):
             fetched = datetime.fromtimestamp(now - age, tz=UTC)
             made.append(article(number, text=prose(number, 120), fetched_at=fetched, published_at=None))
-            storage.store(made[-1])
+            storage.articles.store(made[-1])
     return made
 
 
@@ -108,12 +108,12 @@ def test_what_came_while_the_index_was_lost_comes_into_its_stories(place: Place)
             source = url.split("/")[2]
             given = {"url": url, "canonical_url": url, "source": source, "story": story_id(url)}
             at = datetime.fromtimestamp(time.time() - 60, tz=UTC)
-            storage.store(article(1, text=text, content_hash=text_key(text), fetched_at=at, **given))
+            storage.articles.store(article(1, text=text, content_hash=text_key(text), fetched_at=at, **given))
     answer = place.run("articles", "reindex")
     assert answer.code == 0
     assert "1 articles came into one story with others" in answer.err
     with place.storage() as storage:
-        stories = {one.canonical_url: one.story for one in storage.iter_articles()}
+        stories = {one.canonical_url: one.story for one in storage.articles.iter()}
     assert len({stories[url] for url in texts if "chain" in url}) == 1
     assert len(set(stories.values())) == 3
     assert place.run("articles", "reindex", "--json").json == {"indexed": 5, "kept": 5, "joined": 0}

@@ -78,11 +78,11 @@ def process(step: Any, article: Article) -> None:
 
 
 def check(storage: Storage, number: int) -> None:
-    members = [one for one in storage.iter_articles() if one.title == f"{number}"]
+    members = [one for one in storage.articles.iter() if one.title == f"{number}"]
     assert sorted(one.source for one in members) == [f"site{n}.test" for n in range(WORKERS - 1)]
     assert len({one.story for one in members}) == 1, {one.canonical_url: one.story for one in members}
     for one in members:
-        duplicate = one.duplicate_of and storage.article(one.duplicate_of)
+        duplicate = one.duplicate_of and storage.articles.get(one.duplicate_of)
         assert not duplicate or duplicate.canonical_url != one.canonical_url, "its own duplicate"
 
 
@@ -120,7 +120,7 @@ def test_who_found_an_article_before_it_was_stored_comes_along(tmp_path: Path) -
     list(second)
     assert {one.story for one in articles[1:]} == {story_id("https://0.test/"), story_id("https://1.test/")}
     with closing(SqliteStorage(tmp_path / "data" / "newsbot.db")) as storage:
-        assert {one.story for one in storage.iter_articles()} == {story_id("https://0.test/")}
+        assert {one.story for one in storage.articles.iter()} == {story_id("https://0.test/")}
     for worker in workers:
         worker.desk.crawl.close()
 
@@ -142,7 +142,7 @@ def test_a_new_version_that_is_on_its_way_is_met_by_its_copy(tmp_path: Path) -> 
         list(workers[1].work(copy))
     list(on_its_way)
     with closing(SqliteStorage(tmp_path / "data" / "newsbot.db")) as storage:
-        kept = list(storage.iter_articles())
+        kept = list(storage.articles.iter())
     assert [one.text for one in kept] == [copied, copied]
     assert {one.story for one in kept} == {story_id("https://0.test/")}
     for worker in workers:
@@ -189,7 +189,7 @@ def test_issues_of_a_template_that_come_at_once_stay_apart(two: list[Worker]) ->
     first, second = report(1, "17.5 points to 3411"), report(2, "99.1 points to 8802")
     asyncio.run(_second_while_first_is_stored(two, first, second))
     assert (second.relation, second.story) == ("new", story_id(second.canonical_url))
-    kept = list(two[0].desk.context.storage.iter_articles())
+    kept = list(two[0].desk.context.storage.articles.iter())
     assert len({one.story for one in kept}) == 2
 
 
@@ -212,7 +212,7 @@ def test_a_text_that_never_comes_is_not_waited_for_long(
     for article in articles:
         list(two[0].work(article))
     assert [one.relation for one in articles] == ["new"] * 3
-    assert len({one.story for one in two[0].desk.context.storage.iter_articles()}) == 3
+    assert len({one.story for one in two[0].desk.context.storage.articles.iter()}) == 3
 
 
 def _work_at_once(folder: Path, number: int, backends: dict[str, str], barrier: Barrier, rounds: int) -> None:

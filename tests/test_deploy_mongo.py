@@ -95,8 +95,8 @@ def test_a_fresh_server_is_made_ready_and_again_does_no_harm(server: FreshServer
         done = set_up(server, MONGO_PASSWORD=password)
         assert done.returncode == 0, done.stderr
         with closing(MongoStorage(uri(server, password))) as storage:
-            storage.store(article())
-            assert storage.count_articles() == 1
+            storage.articles.store(article())
+            assert storage.articles.count() == 1
 
 
 def test_the_user_may_work_in_its_own_database_only(server: FreshServer) -> None:

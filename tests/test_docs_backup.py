@@ -26,4 +26,4 @@ def test_the_line_of_the_docs_copies_a_file_that_is_in_use(tmp_path: Path) -> No
         subprocess.run([sys.executable, *rest], check=True, cwd=tmp_path)
         (tmp_path / "newsbot-backup.db").rename(copy / "newsbot.db")
         with closing(backends.open_storage({"NEWSBOT_DATA": str(copy)})) as restored:
-            assert restored.count_articles() == storage.count_articles() == 5
+            assert restored.articles.count() == storage.articles.count() == 5

@@ -74,7 +74,7 @@ def test_what_readme_reads_can_be_read(command: str, tmp_path: Path, monkeypatch
     monkeypatch.chdir(tmp_path)
     place = Place(tmp_path)
     with place.storage() as storage:
-        storage.store(article(1, text="Идёт строительство моста через реку. " * 9))
+        storage.articles.store(article(1, text="Идёт строительство моста через реку. " * 9))
     name, *words = split(command.replace(" URL", " https://example.org/news/1"))
     answer = place.run(name, *words)
     assert answer.code == 0, answer.err

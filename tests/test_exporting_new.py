@@ -38,21 +38,21 @@ class Kept:
         if self.step == self.crash_at:
             raise Crash
 
-    def notes(self, kind):
+    def all(self, kind):
         return {key: json.loads(json.dumps(note)) for key, note in self.kept.items()}
 
-    def save_note(self, kind, key, note):
+    def save(self, kind, key, note):
         self.tick()
         self.kept[key] = json.loads(json.dumps(note))
         self.tick()
 
-    def swap_note(self, kind, key, old, new):
+    def swap(self, kind, key, old, new):
         if self.kept.get(key) != old:
             return False
-        self.save_note(kind, key, new)
+        self.save(kind, key, new)
         return True
 
-    def forget_note(self, kind, key):
+    def forget(self, kind, key):
         return self.kept.pop(key, None) is not None
 
     def write(self, stream, file, after, until):
@@ -120,14 +120,14 @@ def test_the_command_writes_numbered_files(tmp_path, monkeypatch):
     place = Place(tmp_path)
     monkeypatch.setattr(increment, "SETTLE", 0.0)
     with place.storage() as storage:
-        storage.store(article(1))
-        storage.store(article(2, rights={"noai": "meta"}))
+        storage.articles.store(article(1))
+        storage.articles.store(article(2, rights={"noai": "meta"}))
     out = tmp_path / "out" / "news.jsonl"
     words = ("articles", "export", "--new", "daily", "-o", str(out), "--without-ai-opt-outs")
     assert place.run(*words, "--json").json["articles"] == 1
     assert "0 articles" in place.run(*words).err
     with place.storage() as storage:
-        storage.store(article(1, text="Quite another text of the harbour. " * 4))
+        storage.articles.store(article(1, text="Quite another text of the harbour. " * 4))
     time.sleep(0.01)
     assert place.run(*words).code == 0
     files = sorted(path.name for path in out.parent.glob("news-*"))
@@ -141,8 +141,8 @@ def test_the_command_writes_numbered_files(tmp_path, monkeypatch):
 def test_feeds_are_read_back_as_they_were_meant(tmp_path):
     place = Place(tmp_path)
     with place.storage() as storage:
-        storage.store(article(1, title="Порт & <b>гавань</b> \x0b", tags=["a&b"], authors=["А. Б."]))
-        storage.store(article(2, summary="Short.", source="other.net"))
+        storage.articles.store(article(1, title="Порт & <b>гавань</b> \x0b", tags=["a&b"], authors=["А. Б."]))
+        storage.articles.store(article(2, summary="Short.", source="other.net"))
         atom = feed_of(storage, "harbour", address="https://me.example/feed?a=1&b=2")
         rss = feed_of(storage, "", kind="rss", limit=1)
     for data, count in ((atom, 2), (rss, 1)):

@@ -85,7 +85,7 @@ def test_a_feed_that_is_none_says_so_in_stats_and_sources(site, world, body, cau
     assert crawl.code == 0
     assert crawl.stat(f"errors/{cause}") == 1
     with world.storage() as storage:
-        assert [record.last_error for record in storage.sources()] == [cause]
+        assert [record.last_error for record in storage.sources.all()] == [cause]
 
 
 def test_a_date_in_the_year_9999_and_a_missing_title_spoil_nothing(site, world):

@@ -32,15 +32,15 @@ def test_a_known_headline_under_another_address_is_marked_and_comes_last(desk):
     assert later.priority == LAST
     assert later.data["why"] == f"same_headline:{story(1)}"
     assert desk.stat("links/same_headline") == 1
-    assert desk.context.storage.pages([fingerprint(story(2))])[fingerprint(story(2))].history[0]["why"] == (
-        f"same_headline:{story(1)}"
-    )
+    assert desk.context.storage.pages.get([fingerprint(story(2))])[fingerprint(story(2))].history[0][
+        "why"
+    ] == (f"same_headline:{story(1)}")
 
 
 def test_an_address_of_the_same_list_is_named_and_one_without_a_record_is_not(desk):
     listed(desk, story(1), story(2))
     assert entry(desk, story(2)).data["why"] == f"same_headline:{story(1)}"
-    desk.context.storage.remove_pages([fingerprint(story(1))])
+    desk.context.storage.removal.pages([fingerprint(story(1))])
     listed(desk, story(3))
     assert entry(desk, story(3)).data["why"] == "same_headline"
     assert "same_headline" not in entry(desk, story(2)).data.keys() | entry(desk, story(3)).data.keys()

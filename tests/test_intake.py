@@ -73,7 +73,7 @@ def test_a_long_sitemap_is_queued_in_parts(make_desk, monkeypatch):
         tracemalloc.stop()
     assert peak - before < 800_000
     assert desk.stat("links/found") == len(urls) + 1
-    assert desk.context.storage.pages([fingerprint(urls[-1])])
+    assert desk.context.storage.pages.get([fingerprint(urls[-1])])
     assert entry(desk, urls[-1]) is not None
 
 
@@ -82,7 +82,7 @@ def test_what_is_found_is_recorded_and_queued(section):
     queued = entry(section, STORY)
     assert (queued.kind, queued.depth, queued.data["referrer"]) == (Kind.ARTICLE, 1, SECTION)
     assert queued.data["title"] == HEADLINE
-    [record] = section.context.storage.pages([queued.fingerprint]).values()
+    [record] = section.context.storage.pages.get([queued.fingerprint]).values()
     assert (record.state, record.referrers, record.first_seen) == ("pending", [SECTION], START)
     assert (section.stat("links/found"), section.stat("links/new"), section.stat("links/known")) == (1, 1, 0)
 
@@ -92,7 +92,7 @@ def test_known_links_are_counted_as_known_and_their_referrer_is_kept(section):
     again = found(STORY, STORY + "?utm_source=x", referrer="https://news.test/other")
     assert section.crawl.links.queue(again, section.front) == 0
     assert (section.stat("links/found"), section.stat("links/known")) == (3, 1)
-    [record] = section.context.storage.pages([fingerprint(STORY)]).values()
+    [record] = section.context.storage.pages.get([fingerprint(STORY)]).values()
     assert record.referrers == [SECTION, "https://news.test/other"]
 
 
@@ -382,7 +382,7 @@ def test_a_list_that_gave_its_articles_long_ago_is_barren(section):
     section.clock.now += 30
     section.context.frontier.add([visit.lease.entry], force=True)
     again = on_list(section, archive(1))
-    again.record = section.context.storage.pages([again.lease.entry.fingerprint])[
+    again.record = section.context.storage.pages.get([again.lease.entry.fingerprint])[
         again.lease.entry.fingerprint
     ]
     section.crawl.probing._trials = ListTrials()

@@ -48,8 +48,8 @@ def test_killed_at_a_random_moment_a_crawl_goes_on_where_it_was(tmp_path, turn):
         again = world.crawl()
         assert again.code == 0, again.err
         with world.storage() as storage:
-            report = compare(storage.iter_articles(), server.manifest)
-            judged = judge(storage.iter_articles(), server.manifest)
+            report = compare(storage.articles.iter(), server.manifest)
+            judged = judge(storage.articles.iter(), server.manifest)
         assert report.ok, report.faults
         assert [one for one in judged if one.wrong] == []
         frontier = SqliteFrontier(world.data / "newsbot.db")
@@ -66,7 +66,7 @@ def test_two_workers_on_one_file_share_the_work(tmp_path):
             _, err = process.communicate(timeout=120)
             assert process.returncode == 0, err
         with world.storage() as storage:
-            report = compare(storage.iter_articles(), server.manifest)
+            report = compare(storage.articles.iter(), server.manifest)
         assert report.ok, report.faults
         fetched = Counter(
             (record.host, record.path)

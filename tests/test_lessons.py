@@ -79,12 +79,12 @@ def test_it_is_kept_for_the_next_crawl_and_joined_with_what_others_learned(stora
     for links in (FEED[:6] + MENU[:6], FEED[6:] + MENU[6:]):
         lessons = Lessons(0.03)  # two workers that began at the same time
         lessons.heard(RULE, links)
-        lessons.storage = storage
+        lessons.storage = storage.notes
         lessons.write()
     later = Lessons(0.03)
-    later.storage = storage
+    later.storage = storage.notes
     assert later.rule(RULE) is not None, "neither saw enough, both together did"
-    examples, rule = kept(storage, "site.example")
+    examples, rule = kept(storage.notes, "site.example")
     assert len(examples.articles) == len(FEED)
     assert rule == later.rule(RULE)
 
@@ -92,9 +92,9 @@ def test_it_is_kept_for_the_next_crawl_and_joined_with_what_others_learned(stora
 def test_broken_notes_are_told_and_learned_anew(
     storage: SqliteStorage, caplog: pytest.LogCaptureFixture
 ) -> None:
-    storage.save_note(NOTE_KIND + "site.example", "rule", {"format": 7})
-    storage.save_note(NOTE_KIND + "site.example", "examples", {"articles": [3]})
-    assert kept(storage, "site.example")[1] is None
+    storage.notes.save(NOTE_KIND + "site.example", "rule", {"format": 7})
+    storage.notes.save(NOTE_KIND + "site.example", "examples", {"articles": [3]})
+    assert kept(storage.notes, "site.example")[1] is None
     assert "learned anew" in caplog.text
 
 

@@ -16,10 +16,9 @@ from newsbot.monitoring.comparing import changes_of
 from newsbot.monitoring.keeping import MAX_RUNS, forget_report, keep_report, kept_report, monitored
 from newsbot.monitoring.report import _rough, site_report
 from newsbot.monitoring.structure import Structure, folders
-from newsbot.storage.base import SourceRecord
-from newsbot.storage.checks import CheckedPage, PageCheck
-from newsbot.storage.notes import MAX_NOTE
-from newsbot.storage.records import to_json
+from newsbot.storage.notes import MAX_NOTE, to_json
+from newsbot.storage.sources import SourceRecord
+from newsbot.storage.spider_results import CheckedPage, PageCheck
 from newsbot.storage.sqlite import SqliteStorage
 from newsbot.urls import canonicalize, fingerprint
 
@@ -56,8 +55,8 @@ def test_what_may_be_the_same_address_looks_alike(rest: str) -> None:
 @pytest.fixture
 def storage(tmp_path: Path) -> Iterator[SqliteStorage]:
     storage = SqliteStorage(tmp_path / "newsbot.db")
-    storage.save_sources([SourceRecord(url=FEED, source="news.test", kind=Kind.FEED)])
-    storage.save_sources([SourceRecord(url=f"{SITE}/sport", source="news.test", kind=Kind.SECTION)])
+    storage.sources.save([SourceRecord(url=FEED, source="news.test", kind=Kind.FEED)])
+    storage.sources.save([SourceRecord(url=f"{SITE}/sport", source="news.test", kind=Kind.SECTION)])
     yield storage
     storage.close()
 
@@ -88,7 +87,7 @@ def checked(*checks: PageCheck) -> CheckedPage:
 
 
 def test_a_report_counts_and_names_what_matters(storage: SqliteStorage) -> None:
-    storage.discover(
+    storage.pages.discover(
         [
             page("/", kind=Kind.SECTION, depth=0),
             page("/sport", f"{SITE}/", kind=Kind.SECTION),
@@ -100,7 +99,7 @@ def test_a_report_counts_and_names_what_matters(storage: SqliteStorage) -> None:
             page(FEED, kind=Kind.FEED, depth=0),
         ]
     )
-    storage.save_checks(
+    storage.checks.save(
         [
             check("/", seconds=0.1, size=1000, server="nginx", content_type="text/html; charset=utf-8"),
             check("/sport", seconds=0.3, size=50, server="nginx"),
@@ -154,9 +153,9 @@ def test_a_report_counts_and_names_what_matters(storage: SqliteStorage) -> None:
 
 def test_changes_are_those_between_the_last_two_runs(storage: SqliteStorage) -> None:
     for path in ("/a", "/b", "/c", "/d", "/e"):
-        storage.save_checks([check(path, 10.0, etag="1", content_type="text/html")])
-    storage.save_checks([check("/old", 5.0), check("/old", 10.0, status=404)])
-    storage.save_checks(
+        storage.checks.save([check(path, 10.0, etag="1", content_type="text/html")])
+    storage.checks.save([check("/old", 5.0), check("/old", 10.0, status=404)])
+    storage.checks.save(
         [
             check("/a", 20.0, status=404),
             check("/b", 20.0, hops=((301, f"{SITE}/z"),), etag="2"),
@@ -181,8 +180,8 @@ def test_changes_are_those_between_the_last_two_runs(storage: SqliteStorage) -> 
 
 
 def test_lists_are_bounded_and_counts_are_not(storage: SqliteStorage) -> None:
-    storage.discover([page(f"/{n}", *[f"{SITE}/from/{i}" for i in range(n % 7)]) for n in range(60)])
-    storage.save_checks([check(f"/{n}", status=404) for n in range(60)])
+    storage.pages.discover([page(f"/{n}", *[f"{SITE}/from/{i}" for i in range(n % 7)]) for n in range(60)])
+    storage.checks.save([check(f"/{n}", status=404) for n in range(60)])
     report = site_report(storage, "news.test", limit=5)
     assert (report["broken_count"], len(report["broken"])) == (60, 5)
     assert {one["referrer_count"] for one in report["broken"]} == {6}
@@ -244,25 +243,25 @@ def test_a_tree_and_the_sections_count_each_page_once(pages: list[tuple[list[str
 
 def test_a_report_is_kept_at_once_and_within_the_bound_of_notes(storage: SqliteStorage) -> None:
     long = "x" * 900
-    storage.discover([page(f"/{n}/{long}/{n}", f"{SITE}/{long}") for n in range(300)])
-    storage.save_checks([check(f"/{n}/{long}/{n}", status=404) for n in range(300)])
+    storage.pages.discover([page(f"/{n}/{long}/{n}", f"{SITE}/{long}") for n in range(300)])
+    storage.checks.save([check(f"/{n}/{long}/{n}", status=404) for n in range(300)])
     report = site_report(storage, "news.test")
-    assert kept_report(storage, "news.test") is None
+    assert kept_report(storage.notes, "news.test") is None
     for began in range(MAX_RUNS + 2):
-        keep_report(storage, report, {"began": float(began), "ended": began + 1.0, "checked": began})
-    keep_report(storage, report, {"began": 31.0, "ended": 99.0, "checked": 7})
-    summary = monitored(storage)["news.test"]
+        keep_report(storage.notes, report, {"began": float(began), "ended": began + 1.0, "checked": began})
+    keep_report(storage.notes, report, {"began": 31.0, "ended": 99.0, "checked": 7})
+    summary = monitored(storage.notes)["news.test"]
     assert (summary["broken_count"], "broken" in summary) == (300, False)
     assert [one["began"] for one in summary["runs"]] == [float(n) for n in range(2, MAX_RUNS + 2)]
     assert summary["runs"][-1] == {"began": 31.0, "ended": 99.0, "checked": 7}
-    kept = kept_report(storage, "news.test")
+    kept = kept_report(storage.notes, "news.test")
     assert kept is not None
     assert set(kept) == {*report, "runs"}
     assert 10 < len(kept["broken"]) < 300
     assert kept["broken"] == report["broken"][: len(kept["broken"])]
     assert kept["tree"]["pages"] == 300
-    assert all(len(to_json(note)) <= MAX_NOTE for note in storage.notes("monitor news.test").values())
-    assert forget_report(storage, "news.test")
-    assert not forget_report(storage, "news.test")
-    assert kept_report(storage, "news.test") is None
-    assert monitored(storage) == {}
+    assert all(len(to_json(note)) <= MAX_NOTE for note in storage.notes.all("monitor news.test").values())
+    assert forget_report(storage.notes, "news.test")
+    assert not forget_report(storage.notes, "news.test")
+    assert kept_report(storage.notes, "news.test") is None
+    assert monitored(storage.notes) == {}

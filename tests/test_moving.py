@@ -28,12 +28,12 @@ from newsbot.frontier.redis import RedisFrontier
 from newsbot.frontier.sqlite.frontier import SqliteFrontier
 from newsbot.items import Kind
 from newsbot.search.phrases import Position
-from newsbot.storage.base import SiteRecord, SourceRecord
 from newsbot.storage.mongo import MongoStorage
-from newsbot.storage.polls import Poll
-from newsbot.storage.results import SearchResult
+from newsbot.storage.mongo.copying import MongoLoad
+from newsbot.storage.sources import Poll, SiteRecord, SourceRecord
+from newsbot.storage.spider_results import SearchResult
 from newsbot.storage.sqlite import SqliteStorage
-from newsbot.storage.transfer import PageCopy
+from newsbot.storage.upkeep import PageCopy
 from tests import warm
 from tests.commandline import ROOT, Answer, Place
 from tests.contracts.storage_samples import make_article, make_page
@@ -76,32 +76,32 @@ def place(tmp_path: Path, redis_server: RedisServer, uri: str) -> Place:
 
 
 def fill(storage: SqliteStorage, frontier: SqliteFrontier) -> None:
-    storage.save_note("hub", "https://hub.example/", {"until": 12.5})
-    storage.log_poll(
+    storage.notes.save("hub", "https://hub.example/", {"until": 12.5})
+    storage.sources.log_poll(
         "https://example.org/feed", Poll(at=1_795_000_000, new=3, shown=20, size=999, unchanged=False)
     )
     for number in range(ARTICLES):
         source = SITES[number % 2]
-        storage.store(make_article(f"a{number}", f"Text number {number}. " * 20, source=source))
+        storage.articles.store(make_article(f"a{number}", f"Text number {number}. " * 20, source=source))
     for version in range(35):  # more than are kept
-        storage.store(make_article("changing", f"Version {version} of a text", hours=version))
-    storage.store(make_article("elsewhere", "Text number 0. " * 20))
-    storage.assign_story("https://example.org/a2", "https://example.org/a0", "https://example.org/a0")
+        storage.articles.store(make_article("changing", f"Version {version} of a text", hours=version))
+    storage.articles.store(make_article("elsewhere", "Text number 0. " * 20))
+    storage.stories.assign("https://example.org/a2", "https://example.org/a0", "https://example.org/a0")
     pages = [make_page(f"a{number}", source=SITES[number % 2], state="done") for number in range(ARTICLES)]
     pages[0].referrers = [f"https://example.org/{n}" for n in range(60)]
     for number, page in enumerate(pages):
         page.last_fetched, page.next_due = time.time() - 50, time.time() + 1000 * number
         page.history = [{"at": 1.25, "event": "discovered", "where": "feed", "why": "item"}]
-    storage.discover(pages)
-    storage.save_pages(pages)
+    storage.pages.discover(pages)
+    storage.pages.save(pages)
     queue(frontier, [entry_again(page) for page in pages])
     waiting = [make_page(f"waiting-{number}", first_seen=time.time()) for number in range(20)]
-    storage.discover(waiting)
+    storage.pages.discover(waiting)
     frontier.add([replace(entry_again(page), priority=55.0) for page in waiting])
-    storage.save_sources([SourceRecord(url="https://example.org/rss", source=SITES[0], kind=Kind.FEED)])
+    storage.sources.save([SourceRecord(url="https://example.org/rss", source=SITES[0], kind=Kind.FEED)])
     found = Position(start=5, end=9, line=1, before="Text ", found="number")
     for name in ("one", "two"):
-        storage.save_results(
+        storage.searches.save(
             [
                 SearchResult(
                     search=name,
@@ -114,7 +114,7 @@ def fill(storage: SqliteStorage, frontier: SqliteFrontier) -> None:
                 for site in SITES
             ]
         )
-    storage.count_site(
+    storage.sites.add(
         SiteRecord(source=SITES[0], counters={"fetched": 9, "errors/a.b$c": 2}, last_article=5.0)
     )
 
@@ -138,7 +138,7 @@ def go(place: Place, *words: str, **settings: str) -> Answer:
 
 
 def copies(storage: Any) -> dict[str, list[Any]]:
-    return {kind: list(getattr(storage, f"copy_{kind}")()) for kind in ("articles", "texts", "aliases")}
+    return {kind: list(getattr(storage.dump, kind)()) for kind in ("articles", "texts", "aliases")}
 
 
 def of_file(folder: Path) -> dict[str, Any]:
@@ -146,17 +146,18 @@ def of_file(folder: Path) -> dict[str, Any]:
     with closing(SqliteStorage(folder / "newsbot.db")) as storage:
         return {
             **copies(storage),
-            "pages": sorted(storage.iter_pages(), key=lambda page: page.fingerprint),
-            "bitmaps": [copy.bitmap for copy in storage.copy_pages()],
-            "sources": storage.sources(),
+            "pages": sorted(storage.pages.iter(), key=lambda page: page.fingerprint),
+            "bitmaps": [copy.bitmap for copy in storage.dump.pages()],
+            "sources": storage.sources.all(),
             "results": [
-                {result.url: result for result in storage.results(one.search)} for one in storage.searches()
+                {result.url: result for result in storage.searches.results(one.search)}
+                for one in storage.searches.all()
             ],
-            "checks": {page.url: page for page in storage.iter_checked()},
-            "sites": storage.sites(),
-            "found": {hit.article.canonical_url for hit in storage.search("text number", limit=100)},
-            "versions": storage.versions("https://example.org/changing"),
-            "books": sorted(map(repr, storage.copy_books())),
+            "checks": {page.url: page for page in storage.checks.iter()},
+            "sites": storage.sites.all(),
+            "found": {hit.article.canonical_url for hit in storage.texts.search("text number", limit=100)},
+            "versions": storage.articles.versions("https://example.org/changing"),
+            "books": sorted(map(repr, storage.dump.books())),
         }
 
 
@@ -205,7 +206,7 @@ def test_there_and_home_again_nothing_has_changed(
 
 def test_killed_at_any_moment_it_goes_on(place: Place, uri: str, redis_server: RedisServer) -> None:
     with place.storage() as storage:
-        storage.discover([make_page(f"many/{number}") for number in range(6000)])
+        storage.pages.discover([make_page(f"many/{number}") for number in range(6000)])
     command = [sys.executable, "-m", "scrapy", "move", *place.servers]
     process = warm.Popen[bytes](
         command, cwd=ROOT, env={**os.environ, **place.environment}, stderr=subprocess.PIPE
@@ -223,7 +224,7 @@ def test_killed_at_any_moment_it_goes_on(place: Place, uri: str, redis_server: R
     assert again.json["same"] is True
     assert all(kind["source"] == kind["target"] for kind in again.json["kinds"])
     with closing(MongoStorage(uri)) as storage:
-        assert sum(1 for _ in storage.iter_pages()) == 6000 + ARTICLES + 20
+        assert sum(1 for _ in storage.pages.iter()) == 6000 + ARTICLES + 20
     third = go(place, *place.servers)
     assert third.code == 0
     assert "moved already" in third.err
@@ -231,14 +232,14 @@ def test_killed_at_any_moment_it_goes_on(place: Place, uri: str, redis_server: R
 
 
 def test_killed_before_its_first_note_it_goes_on(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    take_pages = MongoStorage.take_pages
+    take_pages = MongoLoad.pages
 
-    def killed(storage: MongoStorage, pages: Sequence[PageCopy]) -> None:
-        take_pages(storage, pages)
+    def killed(load: MongoLoad, pages: Sequence[PageCopy]) -> None:
+        take_pages(load, pages)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as first:
-        first.setattr(MongoStorage, "take_pages", killed)
+        first.setattr(MongoLoad, "pages", killed)
         assert go(place, *place.servers).code != 0
     again = go(place, *place.servers)
     assert again.code == 0, again.err
@@ -249,23 +250,23 @@ def test_a_sample_comes_home(place: Place, tmp_path: Path) -> None:
     site = go(place, f"--to-file={tmp_path / 'site'}", f"--sites={SITES[1]}", **place.at_servers)
     assert site.code == 0, site.err
     with closing(SqliteStorage(tmp_path / "site/newsbot.db")) as storage:
-        assert {article.source for article in storage.iter_articles()} == {SITES[1]}
-        assert {page.source for page in storage.iter_pages()} == {SITES[1]}
-        assert storage.count_articles() == ARTICLES // 2
+        assert {article.source for article in storage.articles.iter()} == {SITES[1]}
+        assert {page.source for page in storage.pages.iter()} == {SITES[1]}
+        assert storage.articles.count() == ARTICLES // 2
     wrong = go(place, f"--to-file={tmp_path / 'wrong'}", "--sites=exampel.org", **place.at_servers)
     assert (wrong.code, "no page of it (did you mean 'example.org'?)" in wrong.err) == (2, True)
     assert not (tmp_path / "wrong").exists()
     few = go(place, f"--to-file={tmp_path / 'few' / 'newsbot.db'}", "--max-articles=5", **place.at_servers)
     assert few.code == 0, few.err
     with closing(SqliteStorage(tmp_path / "few/newsbot.db")) as storage:
-        assert storage.count_articles() == 5
-        assert len(list(storage.iter_pages())) <= 5
+        assert storage.articles.count() == 5
+        assert len(list(storage.pages.iter())) <= 5
     with closing(SqliteFrontier(tmp_path / "few/newsbot.db")) as frontier:
         assert frontier.counts()["pending"] == 0
     recent = go(place, f"--to-file={tmp_path / 'recent'}", "--since=2024-05-03T20:00", **place.at_servers)
     assert recent.code == 0, recent.err
     with closing(SqliteStorage(tmp_path / "recent/newsbot.db")) as storage:
-        assert [article.canonical_url for article in storage.iter_articles()] == [
+        assert [article.canonical_url for article in storage.articles.iter()] == [
             "https://example.org/changing"
         ]
 
@@ -288,12 +289,12 @@ def test_a_crawl_begun_in_the_file_ends_on_the_servers(
         moved = warm.run(command, cwd=ROOT, env=world.environment(**servers))
         assert moved.returncode == 0, moved.stderr
         with world.storage() as storage:
-            stored = {article.canonical_url for article in storage.iter_articles()}
+            stored = {article.canonical_url for article in storage.articles.iter()}
         world.servers = servers
         crawl = world.crawl()
         assert crawl.code == 0, crawl.err
         with closing(MongoStorage(uri)) as storage:
-            report = compare(storage.iter_articles(), site.manifest)
+            report = compare(storage.articles.iter(), site.manifest)
             assert report.ok, report.faults
     assert stored
     fetched = Counter(
@@ -372,7 +373,7 @@ def test_a_difference_is_found_and_named(place: Place, uri: str) -> None:
     kept = json.loads(journal.read_text())
     journal.write_text(json.dumps(kept | {"finished": None}))
     with closing(MongoStorage(uri)) as storage:
-        storage.store(make_article("a1", "Changed meanwhile", source=SITES[1], hours=3))
+        storage.articles.store(make_article("a1", "Changed meanwhile", source=SITES[1], hours=3))
     answer = go(place, *place.servers)
     assert answer.code == 1
     assert "the sides differ in articles, texts" in answer.err

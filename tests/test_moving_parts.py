@@ -25,9 +25,8 @@ from newsbot.items import Kind, PageRecord
 from newsbot.operations.move import Choice, Journal, Side, compare_all, copy_all
 from newsbot.operations.move.copying import bars, lines
 from newsbot.search.phrases import Position
-from newsbot.storage.base import SiteRecord, SourceRecord
-from newsbot.storage.checks import PageCheck
-from newsbot.storage.results import SearchResult
+from newsbot.storage.sources import SiteRecord, SourceRecord
+from newsbot.storage.spider_results import PageCheck, SearchResult
 from newsbot.storage.sqlite import SqliteStorage
 from tests.builders import ManualClock, prose
 from tests.contracts.storage_samples import NOON, make_article, make_page
@@ -77,8 +76,8 @@ def fetch(side: Side, pages: list[PageRecord], clock: ManualClock) -> None:
     """Queue and fetch pages, which are then due when their records say so."""
     assert side.storage is not None
     assert side.frontier is not None
-    side.storage.discover(pages)
-    side.storage.save_pages(pages)
+    side.storage.pages.discover(pages)
+    side.storage.pages.save(pages)
     side.frontier.set_politeness("example.org", delay=0, concurrency=99)
     side.frontier.add([entry_again(page) for page in pages])
     due = {page.fingerprint: page.next_due for page in pages}
@@ -161,26 +160,26 @@ def test_the_index_of_a_sample_knows_its_articles_only(
     source = file_side(tmp_path, stack, clock)
     assert source.storage is not None
     for number in range(9):
-        source.storage.store(make_article(f"a{number}", prose(number), fetched_at=utc(time.time())))
+        source.storage.articles.store(make_article(f"a{number}", prose(number), fetched_at=utc(time.time())))
     target = file_side(tmp_path / "home", stack, clock)
     assert target.storage is not None
     assert target.index is not None
     copy_all(source, target, Choice(max_articles=2), Journal(tmp_path / "home", {}), nothing)
-    assert target.storage.count_articles() == target.index.count() == 2
+    assert target.storage.articles.count() == target.index.count() == 2
 
 
 def test_articles_of_some_days(tmp_path: Path, clock: ManualClock, stack: ExitStack) -> None:
     source = file_side(tmp_path, stack, clock)
     assert source.storage is not None
     for day in range(6):
-        source.storage.store(make_article(f"day{day}", prose(day), hours=24 * day))
-    source.storage.store(make_article("undated", prose(9), published_at=None, hours=48))
+        source.storage.articles.store(make_article(f"day{day}", prose(day), hours=24 * day))
+    source.storage.articles.store(make_article("undated", prose(9), published_at=None, hours=48))
     target = file_side(tmp_path / "home", stack, clock)
     choice = Choice(since=NOON + timedelta(days=2), until=NOON + timedelta(days=4))
     copy_all(source, target, choice, Journal(tmp_path / "home", {}), nothing)
     assert all(one.same for one in compare_all(source, target, choice, nothing))
     assert target.storage is not None
-    paths = {article.canonical_url.rpartition("/")[2] for article in target.storage.iter_articles()}
+    paths = {article.canonical_url.rpartition("/")[2] for article in target.storage.articles.iter()}
     assert paths == {"day2", "day3", "undated"}
 
 
@@ -191,17 +190,17 @@ def test_nothing_of_a_sample_waits_to_be_fetched(
     assert source.storage is not None
     assert source.frontier is not None
     waiting = [make_page("a1"), make_page("print/1"), make_page("other")]
-    source.storage.discover(waiting)
+    source.storage.pages.discover(waiting)
     source.frontier.add([entry_again(page) for page in waiting])
-    source.storage.store(make_article("a1", prose(1), url="https://example.org/print/1"))
-    source.storage.store(make_article("a2", prose(2), url="no address at all"))
+    source.storage.articles.store(make_article("a1", prose(1), url="https://example.org/print/1"))
+    source.storage.articles.store(make_article("a2", prose(2), url="no address at all"))
     target = file_side(tmp_path / "home", stack, clock)
     choice = Choice(max_articles=5)
     copy_all(source, target, choice, Journal(tmp_path / "home", {}), nothing)
     assert all(one.same for one in compare_all(source, target, choice, nothing))
     assert target.storage is not None
     assert target.frontier is not None
-    assert {page.url for page in target.storage.iter_pages()} == {page.url for page in waiting[:2]}
+    assert {page.url for page in target.storage.pages.iter()} == {page.url for page in waiting[:2]}
     counts = target.frontier.counts()
     assert (counts["pending"], counts["done"]) == (0, 2)
 
@@ -226,11 +225,11 @@ def test_cut_short_at_every_stage_it_still_brings_all(
     fetch(source, pages, clock)
     for number in range(9):
         article = make_article(f"a{number}", prose(number), fetched_at=utc(time.time()))
-        source.storage.store(replace(article, url=f"https://example.org/print/{number}"))
-        source.storage.store(make_article(f"again{number}", prose(number)))
-    source.storage.save_sources([SourceRecord(url="https://example.org/rss", source="x", kind=Kind.FEED)])
-    source.storage.count_site(SiteRecord(source="x", counters={"fetched": 1.0}))
-    source.storage.save_checks(
+        source.storage.articles.store(replace(article, url=f"https://example.org/print/{number}"))
+        source.storage.articles.store(make_article(f"again{number}", prose(number)))
+    source.storage.sources.save([SourceRecord(url="https://example.org/rss", source="x", kind=Kind.FEED)])
+    source.storage.sites.add(SiteRecord(source="x", counters={"fetched": 1.0}))
+    source.storage.checks.save(
         [
             PageCheck(url=page.url, source="example.org", at=n, run=1.0, status=301, hops=((301, page.url),))
             for page in pages[:2]
@@ -238,7 +237,7 @@ def test_cut_short_at_every_stage_it_still_brings_all(
         ]
     )
     at = Position(start=0, end=1, line=1, before="", found="t")
-    source.storage.save_results(
+    source.storage.searches.save(
         [
             SearchResult(
                 search="s", text="t", url=pages[0].url, source="example.org", looked_at=1.0, positions=[at]
@@ -246,7 +245,7 @@ def test_cut_short_at_every_stage_it_still_brings_all(
         ]
     )
 
-    source.storage.save_note("hub", "https://hub.example/", {"until": 1.0})
+    source.storage.notes.save("hub", "https://hub.example/", {"until": 1.0})
 
     def dying(stage: str) -> Callable[[str, int], None]:
         def report(kind: str, number: int) -> None:

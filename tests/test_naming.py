@@ -46,7 +46,7 @@ def test_a_feed_that_was_taken_out_of_its_rule_is_left_alone_until_it_is_named_a
         time.sleep(1.1)
     assert asked == [(1, 1), (1, 2), (2, 3)]
     with world.storage() as storage:
-        assert [source.failures for source in storage.sources()] == [0, 0]
+        assert [source.failures for source in storage.sources.all()] == [0, 0]
 
 
 def test_a_site_whose_rule_was_deleted_is_left_alone(site, world):

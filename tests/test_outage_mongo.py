@@ -41,7 +41,7 @@ def uri(server: MongoServer) -> str:
 
 def check_all_is_well(demo_world: World, demo: DemoServer, uri: str) -> None:
     with closing(MongoStorage(uri)) as storage:
-        check_stored_once(storage.iter_articles(), demo)
+        check_stored_once(storage.articles.iter(), demo)
     with closing(SqliteFrontier(demo_world.data / "newsbot.db")) as frontier:
         counts = frontier.counts()
     assert (counts["pending"], counts["leased"], counts["aside"]) == (0, 0, 0)
@@ -74,7 +74,7 @@ def test_a_worker_that_died_while_it_stored_holds_up_nothing_but_its_article(
         dead["newsbot"]["articles"].insert_one({"_id": fingerprint(canonicalize(wanted))}, session=session)
         worker = demo_world.start(MONGO_URI=uri)
         end = time.monotonic() + 55  # the server itself ends a transaction after 60
-        while storage.count_articles() < len(demo.manifest.articles) - 1:
+        while storage.articles.count() < len(demo.manifest.articles) - 1:
             assert time.monotonic() < end, "the others are not stored"
             time.sleep(0.1)
         time.sleep(6)  # a try to store it takes 5

@@ -44,7 +44,7 @@ def test_a_running_crawl_rests_and_goes_on(world: World, site: MockServer) -> No
     site.page(feed, feed_xml([first, second]), headers={"Content-Type": "text/xml"})
     world.rule("news.test", f"domain: news.test\nfeeds: [{feed}]\ndelay: 0\n")
     with world.storage() as storage:
-        pause(storage, "news.test", time.time())
+        pause(storage.notes, "news.test", time.time())
     done = world.crawl()
     assert done.code == 0
     assert world.urls() == []
@@ -52,7 +52,7 @@ def test_a_running_crawl_rests_and_goes_on(world: World, site: MockServer) -> No
     crawl = world.start("-a", "mode=continuous")
     try:
         with world.storage() as storage:
-            go_on(storage, "news.test")
+            go_on(storage.notes, "news.test")
         end = time.monotonic() + 60
         while world.urls() != [first, second]:
             assert time.monotonic() < end, world.urls()

@@ -175,7 +175,7 @@ def test_max_articles_per_site_closes_the_site_only(make_desk):
 def keep(desk, article):
     article.content_hash = text_key(article.text)
     article.story = article.story or "s"
-    desk.context.storage.store(article)
+    desk.context.storage.articles.store(article)
 
 
 def test_a_new_text_gets_its_key(desk):
@@ -188,8 +188,8 @@ def test_the_same_text_at_another_address_is_dropped_and_found_there(desk):
     copy = make_article(2, text=prose(1))
     reason = dropped(ExactDuplicatePipeline.from_crawler(desk.crawler), copy)
     assert reason == "same_text as https://news.test/story/1"
-    assert desk.context.storage.article(copy.canonical_url).canonical_url == "https://news.test/story/1"
-    assert desk.context.storage.count_articles() == 1
+    assert desk.context.storage.articles.get(copy.canonical_url).canonical_url == "https://news.test/story/1"
+    assert desk.context.storage.articles.count() == 1
     assert desk.stat("duplicates/text") == desk.stat("site/news.test/duplicates") == 1
 
 
@@ -214,7 +214,7 @@ def test_an_unchanged_article_is_found_under_each_address_that_led_to_it(desk):
     assert (
         dropped(ExactDuplicatePipeline.from_crawler(desk.crawler), make_article(1, url=other)) == "unchanged"
     )
-    assert desk.context.storage.article(other).canonical_url == "https://news.test/story/1"
+    assert desk.context.storage.articles.get(other).canonical_url == "https://news.test/story/1"
 
 
 def test_a_page_that_went_back_to_an_earlier_text_goes_on(desk):
@@ -236,7 +236,7 @@ def test_a_text_like_no_other_begins_a_story(desk):
 def test_a_near_copy_joins_the_story_and_one_of_the_same_site_names_its_twin(desk):
     pipeline = NearDuplicatePipeline.from_crawler(desk.crawler)
     first = process(pipeline, make_article(1, text=prose(1, 200)))
-    desk.context.storage.store(first)
+    desk.context.storage.articles.store(first)
     other = make_article(2, text=prose(1, 190), source="other.test", canonical_url="https://other.test/2")
     assert process(pipeline, other).story == first.story
     assert other.duplicate_of is None
@@ -248,8 +248,8 @@ def test_a_near_copy_joins_the_story_and_one_of_the_same_site_names_its_twin(des
 def test_the_story_of_a_stored_neighbour_is_the_one_it_has_now(desk):
     pipeline = NearDuplicatePipeline.from_crawler(desk.crawler)
     first = process(pipeline, make_article(1, text=prose(1, 200)))
-    desk.context.storage.store(first)
-    desk.context.storage.assign_story(first.canonical_url, "moved", None)
+    desk.context.storage.articles.store(first)
+    desk.context.storage.stories.assign(first.canonical_url, "moved", None)
     assert process(pipeline, make_article(2, text=prose(1, 199))).story == "moved"
 
 
@@ -257,7 +257,7 @@ def test_other_numbers_in_the_same_words_are_other_news(desk):
     pipeline = NearDuplicatePipeline.from_crawler(desk.crawler)
     words = " ".join(f"the index of the exchange rose again today paragraph {chr(97 + n)}" for n in range(20))
     first = process(pipeline, make_article(1, text=f"{words} by 17.5 points to 3411"))
-    desk.context.storage.store(first)
+    desk.context.storage.articles.store(first)
     second = process(pipeline, make_article(2, text=f"{words} by 99.1 points to 8802"))
     assert second.story != first.story
 
@@ -294,7 +294,7 @@ def test_storing_counts_what_storage_says(desk):
     }
     assert set(counted.values()) == {1}, counted
     assert desk.context.books.last_article == {"news.test": START}
-    assert [kept.text for kept in desk.context.storage.versions(article.canonical_url)] == [
+    assert [kept.text for kept in desk.context.storage.articles.versions(article.canonical_url)] == [
         prose(1),
         prose(5),
     ]

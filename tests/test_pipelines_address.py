@@ -16,7 +16,7 @@ from newsbot.pipelines.store import StorePipeline
 from newsbot.pipelines.validate import ValidatePipeline
 from newsbot.sites.canonical_trust import Word
 from newsbot.sites.removals import bury
-from newsbot.storage.base import story_id
+from newsbot.storage.stories import story_id
 from tests.builders import make_article
 
 PIPELINES = (ValidatePipeline, ExactDuplicatePipeline, NearDuplicatePipeline, StorePipeline)
@@ -51,7 +51,7 @@ def keep(desk, *items):
 
 def kept(desk):
     """URL and title's number of each article."""
-    return {one.canonical_url: one.title.split()[1] for one in desk.context.storage.iter_articles()}
+    return {one.canonical_url: one.title.split()[1] for one in desk.context.storage.articles.iter()}
 
 
 @pytest.mark.parametrize("order", list(permutations(range(3))))
@@ -61,7 +61,7 @@ def test_articles_that_name_others_are_all_kept_in_any_order(desk, order, claims
     assert sorted(kept(desk).values()) == ["0", "1", "2"]
     home = {url(number): str(number) for number in range(3) if claims[number] == number}
     assert home.items() <= kept(desk).items(), "who names itself has its own address"
-    assert [len(desk.context.storage.versions(one)) for one in kept(desk)] == [1, 1, 1]
+    assert [len(desk.context.storage.articles.versions(one)) for one in kept(desk)] == [1, 1, 1]
 
 
 @pytest.mark.parametrize("order", list(permutations(range(3))))
@@ -76,7 +76,7 @@ def test_looking_again_changes_nothing(desk, order):
         item.text += " An update says a little more than before, and more than a trifle it is for sure."
     keep(desk, *edited)
     assert kept(desk) == before
-    assert {one.version for one in desk.context.storage.iter_articles()} == {2}
+    assert {one.version for one in desk.context.storage.articles.iter()} == {2}
 
 
 @pytest.mark.parametrize("order", [(1, 2), (2, 1)])
@@ -88,7 +88,7 @@ def test_one_article_under_two_addresses_is_kept_under_the_canonical_one(desk, o
     keep(desk, *[pages[number] for number in order])
     assert list(kept(desk)) == [url(2)]
     for address in (url(1), url(2)):
-        found = desk.context.storage.article(address)
+        found = desk.context.storage.articles.get(address)
         assert found is not None
         assert found.canonical_url == url(2)
 
@@ -117,7 +117,7 @@ def test_the_address_that_two_unlike_pages_name_is_read_after_all(desk):
     desk.crawl.completion.settle(visit)
     entry = desk.entry(url(9))
     assert desk.context.frontier.known([entry.fingerprint])[entry.fingerprint].state == "done"
-    [record] = desk.context.storage.pages([entry.fingerprint]).values()
+    [record] = desk.context.storage.pages.get([entry.fingerprint]).values()
     assert record.history[0]["why"] == Reason.CLAIMED
     keep(desk, names(2, 9))
     assert desk.context.frontier.known([entry.fingerprint])[entry.fingerprint].state == "pending"
@@ -126,7 +126,7 @@ def test_the_address_that_two_unlike_pages_name_is_read_after_all(desk):
 
 def test_a_story_and_the_index_follow_an_article_to_its_own_address(desk):
     keep(desk, names(1, 2), names(2, 2))
-    stories = {one.canonical_url: one.story for one in desk.context.storage.iter_articles()}
+    stories = {one.canonical_url: one.story for one in desk.context.storage.articles.iter()}
     assert stories == {url(1): story_id(url(1)), url(2): story_id(url(2))}
     for number in (1, 2):
         text = signature(make_article(number).text)
@@ -165,14 +165,14 @@ def test_a_page_keeps_the_name_of_its_article_when_it_names_another_or_none(desk
     for times, name in enumerate((1, 2, 3, 1), start=1):
         text = make_article(7).text + times * MORE
         keep(desk, make_article(7, url=url(1), canonical_url=url(name), text=text))
-    assert [(one.canonical_url, one.version) for one in desk.context.storage.iter_articles()] == [(url(2), 5)]
+    assert [(one.canonical_url, one.version) for one in desk.context.storage.articles.iter()] == [(url(2), 5)]
 
 
 def test_a_page_keeps_its_name_where_the_sites_word_turned_out_bad(desk):
     keep(desk, make_article(7, url=url(1), canonical_url=url(2)))
     desk.crawl.sites.canonical_trust.saw(desk.context.notes, "news.test", url(8), right=False)
     keep(desk, make_article(7, url=url(1), canonical_url=url(2), text=make_article(7).text + MORE))
-    assert [(one.canonical_url, one.version) for one in desk.context.storage.iter_articles()] == [(url(2), 2)]
+    assert [(one.canonical_url, one.version) for one in desk.context.storage.articles.iter()] == [(url(2), 2)]
 
 
 def test_another_site_with_a_rule_keeps_its_own_copy(make_desk):
@@ -182,7 +182,7 @@ def test_another_site_with_a_rule_keeps_its_own_copy(make_desk):
     desk = make_desk(rules)
     theirs = make_article(7, url="https://blog.news.test/1", canonical_url=url(7), source="blog.news.test")
     keep(desk, make_article(7), theirs)
-    found = [(one.source, one.canonical_url) for one in desk.context.storage.iter_articles()]
+    found = [(one.source, one.canonical_url) for one in desk.context.storage.articles.iter()]
     assert sorted(found) == [("blog.news.test", "https://blog.news.test/1"), ("news.test", url(7))]
 
 
@@ -190,7 +190,7 @@ def test_an_edit_that_comes_from_the_page_itself_is_a_version(desk):
     keep(desk, make_article(7, url=url(1), canonical_url=url(2)))
     longer = make_article(7).text + MORE
     keep(desk, make_article(7, url=url(2), canonical_url=url(2), text=longer))
-    [article] = desk.context.storage.iter_articles()
+    [article] = desk.context.storage.articles.iter()
     assert (article.canonical_url, article.version, article.text) == (url(2), 2, longer)
 
 

@@ -81,18 +81,18 @@ numbers = st.integers(0, PAGES - 1)
 def test_each_text_is_kept_once_in_any_order(impatient, texts, claims, turns, again):
     run, context = next(RUNS), impatient.context
     impatient.crawl.sites.canonical_trust.__init__()  # no site has proven anything yet
-    before = context.storage.count_articles()
+    before = context.storage.articles.count()
     items = [page(run, number, texts[number], claims[number]) for number in range(PAGES)]
     walk(impatient, items, turns)
     once = found(context, run)
-    assert context.storage.count_articles() - before == len(once)
+    assert context.storage.articles.count() - before == len(once)
     assert Counter(once.values()) == dict.fromkeys(texts, 1)
     walk(impatient, [page(run, number, texts[number], claims[number]) for number in again], [])
     assert Counter(found(context, run).values()) == dict.fromkeys(texts, 1), (
         "also when all are looked at again"
     )
     for number in range(PAGES):
-        led_to = context.storage.article(items[number].url)
+        led_to = context.storage.articles.get(items[number].url)
         assert led_to is not None
         assert text_of(led_to) == texts[number], "each page's address leads to its text"
         alone = texts.count(texts[number]) == 1
@@ -103,10 +103,10 @@ def test_each_text_is_kept_once_in_any_order(impatient, texts, claims, turns, ag
 def found(context, run):
     """URL and text's number of each article of a run."""
     led_to = (
-        context.storage.article(f"https://news.test/{run}/story/{number}") for number in range(PAGES + 2)
+        context.storage.articles.get(f"https://news.test/{run}/story/{number}") for number in range(PAGES + 2)
     )
     kept = list({one.canonical_url: one for one in led_to if one is not None}.values())
-    assert [len(context.storage.versions(one.canonical_url)) for one in kept] == [1] * len(kept)
+    assert [len(context.storage.articles.versions(one.canonical_url)) for one in kept] == [1] * len(kept)
     return {one.canonical_url: text_of(one) for one in kept}
 
 

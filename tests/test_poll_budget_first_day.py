@@ -14,7 +14,7 @@ from newsbot.recrawl.fitting import fitting_threshold
 from newsbot.recrawl.policy import Outcome
 from newsbot.recrawl.sources import SourceIndex, first_threshold
 from newsbot.rules.schema import Rule
-from newsbot.storage.base import SourceRecord
+from newsbot.storage.sources import SourceRecord
 from newsbot.storage.sqlite import SqliteStorage
 
 NOW = 1_799_625_600.0
@@ -72,7 +72,7 @@ class Crawl:
         policy = SourceIndex(source.rhythm, self.budget.threshold(self.storage))
         rest = policy.interval(None, outcome, RULE, self.now)
         source.rhythm, source.last_poll, source.polls = policy.rhythm, self.now, source.polls + 1
-        self.storage.save_sources([source])
+        self.storage.sources.save([source])
         return rest
 
     def polls_an_hour(self, since: float, until: float) -> float:

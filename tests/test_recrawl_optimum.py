@@ -133,8 +133,8 @@ def test_the_number_of_a_site_comes_from_its_pages_and_is_kept_for_an_hour(tmp_p
         record(n, first_seen=NOW - 10 * DAY, last_fetched=NOW, checks=11, changes=n, state="done")
         for n in range(1, 10)
     ]
-    storage.discover(pages)
-    storage.save_pages(pages)
+    storage.pages.discover(pages)
+    storage.pages.save(pages)
     clock = [NOW]
     prices = PagePrices(0.5, lambda: clock[0])
     policy = prices.policy(storage, "example.com", Kind.OTHER)

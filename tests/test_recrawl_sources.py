@@ -18,7 +18,7 @@ from newsbot.recrawl import Outcome, plan
 from newsbot.recrawl.planning import DEAD_AFTER, LONGEST_SOURCE_REST
 from newsbot.recrawl.sources import SourceIndex, first_threshold
 from newsbot.rules.schema import Rule
-from newsbot.storage.base import SourceRecord
+from newsbot.storage.sources import SourceRecord
 from newsbot.storage.sqlite import SqliteStorage
 
 NOW = 1_799_625_600.0
@@ -129,7 +129,7 @@ def test_workers_share_one_threshold_that_meets_the_budget(tmp_path: Path) -> No
     storage, other = SqliteStorage(tmp_path / "n.db"), SqliteStorage(tmp_path / "n.db")
     sources = [SourceRecord(url=f"https://{n}.org/f", source=f"{n}.org", kind=Kind.FEED) for n in range(10)]
     dead = SourceRecord(url="https://x.org/f", source="x.org", kind=Kind.FEED, failures=DEAD_AFTER)
-    storage.save_sources([*sources, dead])
+    storage.sources.save([*sources, dead])
     clock = [NOW]
     one, two = PollBudget(20.0, lambda: clock[0]), PollBudget(20.0, lambda: clock[0])
     first = one.threshold(storage)
@@ -138,11 +138,11 @@ def test_workers_share_one_threshold_that_meets_the_budget(tmp_path: Path) -> No
         clock[0] += ADJUST_EVERY
         for source in sources:
             source.polls += 1
-        storage.save_sources(sources)
+        storage.sources.save(sources)
         assert one.threshold(storage) == two.threshold(other)
     assert first * 1.2 < one.threshold(storage) < first * 3
     assert PollBudget(0.0, lambda: NOW).threshold(SqliteStorage(tmp_path / "m.db")) > 0
-    storage.save_note(*NOTE, {"value": "broken", "at": None, "spent": -1})
+    storage.notes.save(*NOTE, {"value": "broken", "at": None, "spent": -1})
     assert PollBudget(20.0, lambda: clock[0]).threshold(storage) == first_threshold(20.0, 10)
     storage.close()
     other.close()
@@ -154,7 +154,7 @@ def test_sources_that_come_later_share_the_budget_at_once(tmp_path: Path, budget
     clock = [NOW]
     shared = PollBudget(budget, lambda: clock[0])
     alone = shared.threshold(storage)  # of the first source, before its record is written
-    storage.save_sources(
+    storage.sources.save(
         [SourceRecord(url=f"https://{n}.org/f", source=f"{n}.org", kind=Kind.FEED) for n in range(100)]
     )
     clock[0] += GROWING

@@ -64,7 +64,7 @@ class Site:
         page = page_for(entry, self.clock.now)
         for name, value in fields.items():
             setattr(page, name, value)
-        self.storage.save_pages([page])
+        self.storage.pages.save([page])
         return page
 
     def visit(self, name: str, rest: float | None, kind: Kind = Kind.ARTICLE) -> None:

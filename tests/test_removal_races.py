@@ -66,7 +66,7 @@ def test_an_article_that_waited_while_it_was_taken_out_is_not_stored(desk: Desk,
     desk.clock.now += REFRESH + 1
     with pytest.raises(DropItem, match="removed"):
         asyncio.run(StorePipeline.from_crawler(desk.crawler).process_item(article))
-    assert desk.context.storage.count_articles() == 0
+    assert desk.context.storage.articles.count() == 0
     assert desk.context.index.count() == 0
     assert desk.crawl.peers == {}
 
@@ -79,24 +79,24 @@ def test_an_article_that_was_stored_in_the_same_moment_goes_again(desk: Desk, wh
     other = make_article(
         url="https://other.test/1", canonical_url="https://other.test/1", source="other.test"
     )
-    desk.context.storage.store(other)
+    desk.context.storage.articles.store(other)
     desk.crawl.removals._latecomers.stored(other)
-    assert desk.context.storage.count_articles() == 2
+    assert desk.context.storage.articles.count() == 2
     desk.crawl.removals.take_out()
-    assert [one.source for one in desk.context.storage.iter_articles()] == ["other.test"]
+    assert [one.source for one in desk.context.storage.articles.iter()] == ["other.test"]
     assert desk.context.index.count() == 0
-    assert list(desk.context.storage.iter_pages()) == []
-    assert desk.context.storage.search("site:news.test") == []
+    assert list(desk.context.storage.pages.iter()) == []
+    assert desk.context.storage.texts.search("site:news.test") == []
 
 
 def test_a_page_that_was_taken_out_while_it_was_fetched_has_no_record(desk: Desk) -> None:
     visit = desk.visit(URL)
     out(desk, urls=[URL])
-    desk.context.storage.remove_pages([fingerprint(URL)])  # type: ignore[attr-defined]
+    desk.context.storage.removal.pages([fingerprint(URL)])
     desk.clock.now += REFRESH + 1
     visit.outcome.status = 200
     desk.crawl.completion.settle(visit)
-    assert list(desk.context.storage.iter_pages()) == []
+    assert list(desk.context.storage.pages.iter()) == []
     assert desk.context.frontier.owners() == []
     known = desk.context.frontier.known([fingerprint(URL)])[fingerprint(URL)]
     assert (known.state, known.next_due) == ("done", None)
@@ -112,9 +112,9 @@ def test_what_crawls_learn_of_a_site_that_was_taken_out_is_not_kept(desk: Desk) 
     desk.clock.now += REFRESH + 1
     desk.crawl.removals.take_out()
     desk.crawl.write_sites()
-    assert desk.context.storage.sites() == {}
-    assert desk.context.notes.notes("health") == {}
-    assert desk.context.notes.notes(LINES + "news.test") == {}
+    assert desk.context.storage.sites.all() == {}
+    assert desk.context.notes.all("health") == {}
+    assert desk.context.notes.all(LINES + "news.test") == {}
 
 
 def test_a_page_that_was_taken_out_while_it_was_fetched_is_not_archived(
@@ -213,22 +213,24 @@ def test_nothing_of_a_domain_comes_back_from_workers_that_are_at_it(
         assert answer.code == 0, answer.err
         storage = stack.enter_context(closing(open_storage(settings)))
         frontier = stack.enter_context(closing(open_frontier(settings)))
-        _until(lambda: storage.count_articles() >= ARTICLES and not frontier.owners())
+        _until(lambda: storage.articles.count() >= ARTICLES and not frontier.owners())
     # the workers have ended: nothing more can come
     with (
         closing(open_storage(settings)) as storage,
         closing(open_index(settings)) as index,
     ):
         opened: Any = storage
-        assert {one.source for one in storage.iter_articles()} == {"kept.test"}
-        assert {page.source for page in storage.iter_pages()} == {"kept.test"}
-        assert {record.source for record in storage.sources()} == {"kept.test"}
-        assert set(storage.sites()) == {"kept.test"}
+        assert {one.source for one in storage.articles.iter()} == {"kept.test"}
+        assert {page.source for page in storage.pages.iter()} == {"kept.test"}
+        assert {record.source for record in storage.sources.all()} == {"kept.test"}
+        assert set(storage.sites.all()) == {"kept.test"}
         assert index.count() == ARTICLES
-        assert opened.notes(LESSONS + "gone.test") == opened.notes(LINES + "gone.test") == {}
-        assert opened.index()
-        assert storage.search("site:gone.test") == []
-        assert len(storage.search("council", limit=100)) == ARTICLES
-        assert all(story.sources == {"kept.test"} for story in storage.stories(min_members=1, limit=100))
-        assert [one for one in opened.copy_aliases() if "gone.test" in one.url] == []
-        assert [one for one in opened.copy_texts() if one.source == "gone.test"] == []
+        assert opened.notes.all(LESSONS + "gone.test") == opened.notes.all(LINES + "gone.test") == {}
+        assert opened.texts.index()
+        assert storage.texts.search("site:gone.test") == []
+        assert len(storage.texts.search("council", limit=100)) == ARTICLES
+        assert all(
+            story.sources == {"kept.test"} for story in storage.stories.recent(min_members=1, limit=100)
+        )
+        assert [one for one in opened.dump.aliases() if "gone.test" in one.url] == []
+        assert [one for one in opened.dump.texts() if one.source == "gone.test"] == []

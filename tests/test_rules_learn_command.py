@@ -29,7 +29,7 @@ def place(tmp_path: Path) -> Place:
     with closing(SqliteStorage(place.data / "newsbot.db")) as storage:
         lessons = Lessons(0.0)
         lessons.heard(Rule(domain="fresh.example"), links)
-        lessons.storage = storage
+        lessons.storage = storage.notes
         lessons.write()
     return place
 

@@ -104,7 +104,7 @@ def test_two_jobs_share_a_crawl_to_its_end(
         assert "ERROR" not in log
         assert "\x1b" not in log, "no live display in a file"
     with closing(MongoStorage(mongo)) as storage:
-        report = compare(storage.iter_articles(), web.demo.manifest)
+        report = compare(storage.articles.iter(), web.demo.manifest)
     assert report.ok, report.faults
     counts = counted(redis)
     assert (counts["leased"], counts["pending"], counts["aside"]) == (0, 0, 0)
@@ -139,7 +139,7 @@ def test_a_cancelled_job_hands_its_leases_back(
     pending = counted(redis)["pending"]
     assert 0 < pending < PAGES
     with closing(MongoStorage(mongo)) as storage:
-        kept = [article for article in storage.iter_articles() if article.source == SLOW]
+        kept = [article for article in storage.articles.iter() if article.source == SLOW]
     assert len(kept) == PAGES - pending
 
 

@@ -27,7 +27,7 @@ def good(visit, digest="d1"):
 
 def page(desk, url):
     key = fingerprint(url)
-    return desk.context.storage.pages([key]).get(key)
+    return desk.context.storage.pages.get([key]).get(key)
 
 
 def known(desk, url):
@@ -79,7 +79,7 @@ def test_links_are_queued_before_the_lease_is_given_up(desk, monkeypatch):
         raise DataUnavailable("locked")
 
     with monkeypatch.context() as patch:
-        patch.setattr(desk.context.storage, "save_pages", locked)
+        patch.setattr(desk.context.storage.pages, "save", locked)
         with pytest.raises(DataUnavailable):
             desk.crawl.completion.settle(visit)
     assert known(desk, STORY).state == "pending"
@@ -88,7 +88,7 @@ def test_links_are_queued_before_the_lease_is_given_up(desk, monkeypatch):
     assert known(desk, FEED).state == "done"
 
 
-@pytest.mark.parametrize("where", ["save_pages", "save_sources", "ack"])
+@pytest.mark.parametrize("where", ["pages", "sources", "frontier"])
 def test_a_fault_in_between_counts_the_visit_once(desk, monkeypatch, where):
     desk.crawl.completion.settle(good(desk.visit(FEED, Kind.FEED)))
     visit = good(desk.visit(FEED, Kind.FEED), "d2")
@@ -104,7 +104,7 @@ def test_a_fault_in_between_counts_the_visit_once(desk, monkeypatch, where):
     desk.crawl.completion.settle(visit)
     record = page(desk, FEED)
     assert (record.checks, record.changes) == (2, 1)
-    [source] = desk.context.storage.sources("news.test")
+    [source] = desk.context.storage.sources.all("news.test")
     assert (source.polls, source.new_links) == (2, 1)
 
 
@@ -203,7 +203,7 @@ def test_a_page_without_a_record_gets_one(desk):
 
 # --- sources
 def source_of(desk):
-    [source] = desk.context.storage.sources("news.test")
+    [source] = desk.context.storage.sources.all("news.test")
     return source
 
 
@@ -216,7 +216,7 @@ def test_polls_of_a_source_are_booked(desk):
     assert (source.last_poll, source.last_new, source.unchanged) == (START, START, 0)
     assert START + 600 <= source.next_due <= START + 6 * 3600
     assert source.rhythm["last"] == START
-    [(url, poll)] = desk.context.storage.polls()
+    [(url, poll)] = desk.context.storage.sources.polls()
     assert (url, poll.at, poll.new, poll.unchanged) == (FEED, START, 1, False)
     desk.clock.now += 700
     visit = desk.visit(FEED, Kind.FEED)
@@ -247,7 +247,7 @@ def test_failures_of_a_source_are_booked_until_it_works_again(desk):
 
 def test_an_article_is_no_source(desk):
     desk.crawl.completion.settle(good(desk.visit(STORY)))
-    assert desk.context.storage.sources("news.test") == []
+    assert desk.context.storage.sources.all("news.test") == []
 
 
 # --- homes whose scheme was guessed
@@ -269,13 +269,13 @@ def test_the_home_that_answers_is_the_one_that_is_kept(make_desk):
     visit = desk.visit("https://old.test/", Kind.SECTION, where=Where.SEED)
     visit.outcome.error = "refused"
     desk.crawl.completion.settle(visit)
-    assert desk.context.storage.sources("old.test") == []
+    assert desk.context.storage.sources.all("old.test") == []
     (lease,) = desk.context.frontier.lease("other", 1, horizon=desk.clock.now + 5, ttl=60)
     desk.crawl.completion.settle(good(desk.begin(lease)))
     key = fingerprint("https://old.test/")
-    page = desk.context.storage.pages([key])[key]
+    page = desk.context.storage.pages.get([key])[key]
     assert (page.url, page.host, page.failures) == ("http://old.test/", "old.test", 0)
-    (source,) = desk.context.storage.sources("old.test")
+    (source,) = desk.context.storage.sources.all("old.test")
     assert (source.url, source.failures, source.polls) == ("http://old.test/", 0, 1)
 
 

@@ -21,9 +21,8 @@ from newsbot.simulator.site_world import FEED, PAGE, SECTION, SiteSettings, read
 from newsbot.simulator.strategies import STRATEGIES
 from newsbot.simulator.strategy_comparison import estimate, read_targets
 from newsbot.simulator.visit_figures import UNITS
-from newsbot.storage.base import SourceRecord
 from newsbot.storage.mongo import MongoStorage
-from newsbot.storage.polls import Poll
+from newsbot.storage.sources import Poll, SourceRecord
 from newsbot.storage.sqlite import SqliteStorage
 from tests.commandline import Answer, Place
 
@@ -176,12 +175,12 @@ def test_from_data_of_mongodb(place: Place, mongo_uri: str, tmp_path: Path) -> N
 def replay(place: Place, storage: SqliteStorage | MongoStorage, **settings: str) -> None:
     """Fill the storage step by step, and compare on what it holds."""
     url = "https://example.org/rss.xml"
-    storage.save_sources([SourceRecord(url=url, source="example.org", kind=Kind.FEED)])
+    storage.sources.save([SourceRecord(url=url, source="example.org", kind=Kind.FEED)])
     assert "nothing to replay" in compare(place, "--from-data", **settings).err
     for where, poll in polls_of(url, 3600, [1, 0, 2, 0] * 20):
-        storage.log_poll(where, poll)
-    storage.discover([page("https://example.org/1", [])])
-    storage.save_pages([page("https://example.org/1", [None, True, False])])
+        storage.sources.log_poll(where, poll)
+    storage.pages.discover([page("https://example.org/1", [])])
+    storage.pages.save([page("https://example.org/1", [None, True, False])])
     answer = compare(place, "--from-data", "--policies", "newsbot,cyclic", "--seeds", "2", **settings)
     assert answer.code == 0, answer.err
     assert answer.json["world"] == (

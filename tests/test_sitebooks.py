@@ -28,13 +28,13 @@ def test_only_what_has_come_since_is_added(storage):
     books.write(storage, stats(pages=3, errors=1), NOW)
     books.write(storage, stats(pages=3, errors=1), NOW)
     books.write(storage, stats(pages=5, errors=1), NOW)
-    assert storage.sites()["a.test"].counters == {"pages": 5, "errors": 1}
+    assert storage.sites.all()["a.test"].counters == {"pages": 5, "errors": 1}
 
 
 def test_another_crawl_adds_to_the_last(storage):
     for pages in (3, 4):
         SiteBooks().write(storage, stats(pages=pages), NOW)
-    assert storage.sites()["a.test"].counters == {"pages": 7}
+    assert storage.sites.all()["a.test"].counters == {"pages": 7}
 
 
 def test_last_times_are_kept(storage):
@@ -43,7 +43,7 @@ def test_last_times_are_kept(storage):
     books.last_error["a.test"] = ("timeout", 90.0)
     books.write(storage, stats(articles=1), NOW)
     books.write(storage, stats(articles=2), NOW)
-    site = storage.sites()["a.test"]
+    site = storage.sites.all()["a.test"]
     assert (site.last_article, site.last_error, site.last_error_at) == (100.0, "timeout", 90.0)
 
 
@@ -56,11 +56,11 @@ def test_after_a_fault_nothing_is_missing_and_nothing_counted_twice(storage, mon
         raise DataUnavailable("locked")
 
     with monkeypatch.context() as patch:
-        patch.setattr(storage, "count_site", locked)
+        patch.setattr(storage.sites, "add", locked)
         with pytest.raises(DataUnavailable):
             books.write(storage, stats(articles=1), NOW)
     books.write(storage, stats(articles=1), NOW)
-    site = storage.sites()["a.test"]
+    site = storage.sites.all()["a.test"]
     assert site.counters == {"articles": 1}
     assert (site.last_article, site.last_error, site.last_error_at) == (100.0, "timeout", 90.0)
 
@@ -74,12 +74,12 @@ def test_what_grew_in_an_hour_is_kept_by_the_hour(storage, monkeypatch):
         raise DataUnavailable("locked")
 
     with monkeypatch.context() as patch:
-        patch.setattr(storage, "add_activity", locked)
+        patch.setattr(storage.activity, "add", locked)
         with pytest.raises(DataUnavailable):
             books.write(storage, stats(pages=9, articles=2), NOW + 3700)
     books.write(storage, stats(pages=9, articles=2), NOW + 3700)
-    assert [dict(hour.counts) for hour in storage.activity(NOW)] == [
+    assert [dict(hour.counts) for hour in storage.activity.hours(NOW)] == [
         {"pages": 3, "articles": 2},
         {"pages": 6},
     ]
-    assert storage.sites()["a.test"].counters == {"pages": 9, "articles": 2}
+    assert storage.sites.all()["a.test"].counters == {"pages": 9, "articles": 2}

@@ -44,7 +44,7 @@ def test_what_was_seen_counts_at_once_and_is_kept(desk):
     claims.write(notes)
     assert SiteClaims().word(notes, SITE) is Word.GOOD
     claims.write(notes)
-    assert len(notes.notes(NOTE_KIND)[SITE]["claims"]) == 3
+    assert len(notes.all(NOTE_KIND)[SITE]["claims"]) == 3
 
 
 def test_people_are_told_once_that_a_site_is_not_believed(desk, caplog):
@@ -73,7 +73,7 @@ def test_old_claims_are_forgotten(desk):
     claims = SiteClaims()
     see(desk, claims, False, *[True] * WINDOW)
     claims.write(desk.context.notes)
-    assert [right for _, right in desk.context.notes.notes(NOTE_KIND)[SITE]["claims"]] == [1] * WINDOW
+    assert [right for _, right in desk.context.notes.all(NOTE_KIND)[SITE]["claims"]] == [1] * WINDOW
 
 
 def test_a_page_counts_once_however_often_it_is_looked_at(desk):
@@ -84,7 +84,7 @@ def test_a_page_counts_once_however_often_it_is_looked_at(desk):
     assert claims.word(notes, SITE) is Word.UNPROVEN
     claims.saw(notes, SITE, "https://news.test/1?utm_source=x", right=False)
     claims.write(notes)
-    assert [right for _, right in notes.notes(NOTE_KIND)[SITE]["claims"]] == [0]
+    assert [right for _, right in notes.all(NOTE_KIND)[SITE]["claims"]] == [0]
     assert claims.word(notes, SITE) is Word.BAD
 
 
@@ -92,15 +92,15 @@ def test_a_site_that_was_taken_out_leaves_nothing(desk):
     claims = SiteClaims()
     see(desk, claims, True)
     claims.write(desk.context.notes, lambda domain: domain == SITE)
-    assert desk.context.notes.notes(NOTE_KIND) == {}
+    assert desk.context.notes.all(NOTE_KIND) == {}
 
 
 @pytest.mark.parametrize("note", [{}, {"claims": None}, {"claims": "111"}, {"claims": 7}, {"claims": [[1]]}])
 def test_a_damaged_note_counts_as_nothing_seen(desk, note):
-    desk.context.notes.save_note(NOTE_KIND, SITE, note)
+    desk.context.notes.save(NOTE_KIND, SITE, note)
     claims = SiteClaims()
     assert claims.word(desk.context.notes, SITE) is Word.UNPROVEN
     see(desk, claims, True)
     claims.write(desk.context.notes)
-    [(_page, right)] = desk.context.notes.notes(NOTE_KIND)[SITE]["claims"]
+    [(_page, right)] = desk.context.notes.all(NOTE_KIND)[SITE]["claims"]
     assert right == 1

@@ -81,9 +81,9 @@ def test_it_goes_on_from_crawl_to_crawl_and_stands_in_sources(tmp_path: Path) ->
         with closing(SqliteStorage(place.data / "newsbot.db")) as storage:
             health = SiteHealth()
             for reason in reasons:
-                health.saw(storage, "example.org", reason)
-            health.write(storage)
-            found = alarms(storage)
+                health.saw(storage.notes, "example.org", reason)
+            health.write(storage.notes)
+            found = alarms(storage.notes)
     assert list(found) == ["example.org"]
     answer = place.run("sources", "example.org")
     assert "example.org: articles in 0% of the last 40 pages" in answer.err
@@ -101,7 +101,7 @@ def test_a_crawl_notes_what_its_pages_were(world: World, site: MockServer) -> No
     world.rule("news.test", f"domain: news.test\nfeeds: {host}/rss\n")
     assert world.crawl().code == 0
     with closing(SqliteStorage(world.data / "newsbot.db")) as storage:
-        lately = storage.notes(NOTE_KIND)["news.test"]["lately"]
+        lately = storage.notes.all(NOTE_KIND)["news.test"]["lately"]
     assert sorted(lately)[:1] == [""]
     assert "http_404" in lately
     assert len(lately) == 3

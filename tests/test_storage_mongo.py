@@ -17,9 +17,10 @@ from pymongo.database import Database
 
 from newsbot.errors import DataError, SchemaError
 from newsbot.search.query import ArticleFilter
-from newsbot.storage.base import SiteRecord, Verdict
+from newsbot.storage.articles import Verdict
 from newsbot.storage.mongo import MongoStorage
 from newsbot.storage.mongo.schema import MIGRATIONS
+from newsbot.storage.sources import SiteRecord
 from tests import warm
 from tests.contracts.storage_samples import NOON, make_article, make_page
 from tests.servers import run_mongo
@@ -71,7 +72,7 @@ def _store(number: int, barrier: Barrier, answers: Any, uri: str, name: str) -> 
     for turn in range(TURNS):
         article = make_article(f"{turn}/{number}", f"The same text {turn}.")
         barrier.wait(60)
-        verdicts.append((turn, str(storage.store(article).verdict)))
+        verdicts.append((turn, str(storage.articles.store(article).verdict)))
     storage.close()
     answers.put(verdicts)
 
@@ -89,7 +90,9 @@ def test_four_processes_store_each_text_once(mongo_uri: str, database: Database[
 def _update(number: int, barrier: Barrier, answers: Any, uri: str, name: str) -> None:
     storage = MongoStorage(uri, database=name)
     barrier.wait(60)
-    answers.put([storage.store(make_article("a", f"Text {number} {turn}.")).version for turn in range(6)])
+    answers.put(
+        [storage.articles.store(make_article("a", f"Text {number} {turn}.")).version for turn in range(6)]
+    )
     storage.close()
 
 
@@ -98,7 +101,9 @@ def test_versions_that_processes_write_at_once_are_all_kept(
 ) -> None:
     numbers = [version for versions in at_once(_update, mongo_uri, database.name) for version in versions]
     assert sorted(numbers) == list(range(1, 6 * PROCESSES + 1))
-    assert [article.version for article in storage.versions("https://example.org/a")] == sorted(numbers)
+    assert [article.version for article in storage.articles.versions("https://example.org/a")] == sorted(
+        numbers
+    )
     assert database["texts"].count_documents({}) == 6 * PROCESSES
 
 
@@ -108,9 +113,9 @@ def _discover(number: int, barrier: Barrier, answers: Any, uri: str, name: str) 
         pages = [make_page(f"{turn}/{page}", (f"{number}",), depth=9 - number) for page in range(5)]
         late = make_page("hub", (f"{number}/{turn}",), history=[{"at": float(turn), "event": f"e{number}"}])
         barrier.wait(60)
-        storage.discover([*pages, late])
-        storage.save_pages([late])
-        storage.count_site(SiteRecord(source="example.org", counters={"dropped.a$b": 1}))
+        storage.pages.discover([*pages, late])
+        storage.pages.save([late])
+        storage.sites.add(SiteRecord(source="example.org", counters={"dropped.a$b": 1}))
     storage.close()
     answers.put(None)
 
@@ -119,7 +124,7 @@ def test_no_referrer_event_or_count_is_lost_when_processes_write_one_page(
     mongo_uri: str, database: Database[dict[str, Any]], storage: MongoStorage
 ) -> None:
     at_once(_discover, mongo_uri, database.name)
-    found = {page.url.removeprefix("https://example.org/"): page for page in storage.iter_pages()}
+    found = {page.url.removeprefix("https://example.org/"): page for page in storage.pages.iter()}
     hub = found.pop("hub")
     assert len(found) == 40 * 5
     for page in found.values():
@@ -129,7 +134,7 @@ def test_no_referrer_event_or_count_is_lost_when_processes_write_one_page(
     assert [event["at"] for event in hub.history] == sorted(event["at"] for event in hub.history)
     latest = {(float(turn), f"e{number}") for turn in range(34, 40) for number in range(PROCESSES)}
     assert latest <= {(event["at"], event["event"]) for event in hub.history}
-    assert storage.sites()["example.org"].counters == {"dropped.a$b": 40 * PROCESSES}
+    assert storage.sites.all()["example.org"].counters == {"dropped.a$b": 40 * PROCESSES}
 
 
 # --- collections
@@ -155,8 +160,8 @@ def test_collections_that_were_made_by_halves_are_completed(
     database["words_waiting"].drop()
     database["articles"].drop_indexes()
     again = MongoStorage(mongo_uri, database=database.name)
-    again.store(make_article("a"))
-    assert len(again.search("новость")) == 1
+    again.articles.store(make_article("a"))
+    assert len(again.texts.search("новость")) == 1
     assert len(database["articles"].index_information()) == 10
     again.close()
 
@@ -179,11 +184,11 @@ def test_a_server_without_replica_set_is_refused_with_the_remedy(tmp_path: Path)
 def test_a_write_is_acknowledged_by_a_majority_with_journal_unless_the_uri_says_else(
     mongo_uri: str, database: Database[dict[str, Any]], storage: MongoStorage
 ) -> None:
-    concern = storage._place.write_concern.document
+    concern = storage.server.at.write_concern.document
     assert (concern["w"], concern["j"]) == ("majority", True)
     mark = "&" if "?" in mongo_uri else "?"
     other = MongoStorage(f"{mongo_uri}{mark}w=1&journal=false", database=database.name)
-    concern = other._place.write_concern.document
+    concern = other.server.at.write_concern.document
     assert (concern["w"], concern["j"]) == (1, False)
     other.close()
 
@@ -192,7 +197,7 @@ def test_a_write_is_acknowledged_by_a_majority_with_journal_unless_the_uri_says_
 
 
 def test_documents_are_what_people_expect(database: Database[dict[str, Any]], storage: MongoStorage) -> None:
-    storage.store(make_article("a", "Текст новости.", tags=["x"], modified_at=NOON))
+    storage.articles.store(make_article("a", "Текст новости.", tags=["x"], modified_at=NOON))
     found = database["articles"].find_one()
     assert found is not None
     assert found["published_at"] == NOON.replace(microsecond=123000)
@@ -203,24 +208,24 @@ def test_documents_are_what_people_expect(database: Database[dict[str, Any]], st
 
 
 def test_times_are_compared_to_the_microsecond(storage: MongoStorage) -> None:
-    storage.store(make_article("a"))
-    assert storage.count_articles(ArticleFilter(since=NOON)) == 1
-    assert storage.count_articles(ArticleFilter(until=NOON)) == 0
-    assert storage.count_articles(ArticleFilter(since=NOON.replace(microsecond=123457))) == 0
+    storage.articles.store(make_article("a"))
+    assert storage.articles.count(ArticleFilter(since=NOON)) == 1
+    assert storage.articles.count(ArticleFilter(until=NOON)) == 0
+    assert storage.articles.count(ArticleFilter(since=NOON.replace(microsecond=123457))) == 0
 
 
 def test_what_sites_write_is_never_read_as_a_command(storage: MongoStorage) -> None:
     odd = make_page("$x", ("$referrers", "$$ROOT"), server="$server", etag="$$NOW")
     for _ in range(2):
-        storage.discover([odd])
-    (found,) = storage.iter_pages()
+        storage.pages.discover([odd])
+    (found,) = storage.pages.iter()
     assert (found.server, found.etag, found.referrers) == ("$server", "$$NOW", odd.referrers)
-    storage.discover([make_page("$x", ("$depth",))])
-    (found,) = storage.iter_pages()
+    storage.pages.discover([make_page("$x", ("$depth",))])
+    (found,) = storage.pages.iter()
     assert found.referrers == [*odd.referrers, "https://example.org/$depth"]
     article = make_article("b", "$text", title="$title", extraction={"$a.b\0": "x"})
-    storage.store(article)
-    kept = storage.article(article.canonical_url)
+    storage.articles.store(article)
+    kept = storage.articles.get(article.canonical_url)
     assert kept is not None
     assert (kept.title, kept.extraction) == ("$title", {"$a.b": "x"})
 
@@ -229,14 +234,14 @@ def test_search_and_streams_use_their_indexes(
     database: Database[dict[str, Any]], storage: MongoStorage
 ) -> None:
     for number in range(30):
-        storage.store(make_article(str(number), f"Слово номер {number}"))
-    storage.discover([make_page(str(number)) for number in range(30)])
+        storage.articles.store(make_article(str(number), f"Слово номер {number}"))
+    storage.pages.discover([make_page(str(number)) for number in range(30)])
     database.command("profile", 2)
-    storage.search("слово -двадцать")
-    list(storage.iter_pages(source="example.org"))
-    list(storage.iter_articles(ArticleFilter(source="example.org")))
-    storage.count_articles()
-    storage.stories()
+    storage.texts.search("слово -двадцать")
+    list(storage.pages.iter(source="example.org"))
+    list(storage.articles.iter(ArticleFilter(source="example.org")))
+    storage.articles.count()
+    storage.stories.recent()
     database.command("profile", 0)
     plans = [
         one["planSummary"]
@@ -249,10 +254,10 @@ def test_search_and_streams_use_their_indexes(
 
 def test_storing_again_after_a_lost_answer_changes_nothing(storage: MongoStorage) -> None:
     article = make_article("a")
-    storage.store(article)
-    assert storage.store(article).verdict is Verdict.UNCHANGED
-    assert storage.store(make_article("b")).verdict is Verdict.SAME_TEXT
-    assert storage.store(make_article("b")).verdict is Verdict.SAME_TEXT
+    storage.articles.store(article)
+    assert storage.articles.store(article).verdict is Verdict.UNCHANGED
+    assert storage.articles.store(make_article("b")).verdict is Verdict.SAME_TEXT
+    assert storage.articles.store(make_article("b")).verdict is Verdict.SAME_TEXT
 
 
 def test_only_this_package_knows_the_driver() -> None:

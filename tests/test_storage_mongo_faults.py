@@ -12,7 +12,7 @@ from pymongo import MongoClient
 from newsbot.errors import DataError, DataFull, DataUnavailable
 from newsbot.items import Article
 from newsbot.storage.mongo import MongoStorage
-from newsbot.storage.mongo.store import store
+from newsbot.storage.mongo.articles import _store
 from tests.contracts.storage_samples import make_article, make_page
 from tests.servers import ROOT_PASSWORD, MongoServer, free_port, run_mongo
 
@@ -62,7 +62,7 @@ def _store_until_it_fails(storage: MongoStorage, turn: int, acknowledged: list[A
     for number in range(100_000):
         article = make_article(f"{turn}/{number}", f"Text {turn} {number}.")
         try:
-            storage.store(article)
+            storage.articles.store(article)
         except DataUnavailable:
             return
         acknowledged.append(article)
@@ -81,13 +81,13 @@ def test_what_was_acknowledged_survives_kill_9(server: MongoServer, storage: Mon
         assert not writer.is_alive()
         server.start()
         for article in acknowledged:
-            kept = storage.article(article.canonical_url)
+            kept = storage.articles.get(article.canonical_url)
             assert kept == article
-            assert storage.text_owner("example.org", article.content_hash) == article.canonical_url
+            assert storage.texts.owner("example.org", article.content_hash) == article.canonical_url
         assert len(acknowledged) >= before + 40
     # at most the one whose answer was on its way is there besides, whole, in each turn
-    assert len(acknowledged) <= storage.count_articles() <= len(acknowledged) + 4
-    assert len(storage.search("text", limit=10_000)) == storage.count_articles()
+    assert len(acknowledged) <= storage.articles.count() <= len(acknowledged) + 4
+    assert len(storage.texts.search("text", limit=10_000)) == storage.articles.count()
 
 
 def test_a_worker_that_died_within_a_transaction_holds_up_others_for_a_while_only(
@@ -96,30 +96,30 @@ def test_a_worker_that_died_within_a_transaction_holds_up_others_for_a_while_onl
     with MongoClient[dict[str, Any]](server.uri) as dead, dead.start_session() as session:
         dead.admin.command("setParameter", 1, transactionLifetimeLimitSeconds=1)
         session.start_transaction()
-        assert store(dead["newsbot"], session, make_article("a")).verdict == "new"
-        assert storage.store(make_article("b")).verdict == "new"  # the same text
+        assert _store(dead["newsbot"], make_article("a"), None, session).verdict == "new"
+        assert storage.articles.store(make_article("b")).verdict == "new"  # the same text
         dead.admin.command("setParameter", 1, transactionLifetimeLimitSeconds=60)
-    assert storage.article("https://example.org/a") is None
-    assert storage.count_articles() == 1
+    assert storage.articles.get("https://example.org/a") is None
+    assert storage.articles.count() == 1
 
 
 READS_AND_WRITES: list[Callable[[MongoStorage], object]] = [
-    lambda storage: storage.store(make_article("b")),
-    lambda storage: storage.article("https://example.org/a"),
-    lambda storage: storage.discover([make_page("x")]),
-    lambda storage: storage.save_pages([make_page("x")]),
-    lambda storage: list(storage.iter_pages()),
-    lambda storage: list(storage.iter_articles()),
-    lambda storage: storage.search("text"),
-    lambda storage: storage.sites(),
+    lambda storage: storage.articles.store(make_article("b")),
+    lambda storage: storage.articles.get("https://example.org/a"),
+    lambda storage: storage.pages.discover([make_page("x")]),
+    lambda storage: storage.pages.save([make_page("x")]),
+    lambda storage: list(storage.pages.iter()),
+    lambda storage: list(storage.articles.iter()),
+    lambda storage: storage.texts.search("text"),
+    lambda storage: storage.sites.all(),
 ]
 
 
 def test_a_server_that_is_away_is_said_and_used_again_when_back(
     server: MongoServer, storage: MongoStorage
 ) -> None:
-    storage.store(make_article("a"))
-    stream = storage.iter_articles()
+    storage.articles.store(make_article("a"))
+    stream = storage.articles.iter()
     server.kill()
     for work in READS_AND_WRITES:
         with pytest.raises(DataUnavailable, match=r"does not answer; start it") as raised:
@@ -128,10 +128,10 @@ def test_a_server_that_is_away_is_said_and_used_again_when_back(
     with pytest.raises(DataUnavailable):
         next(stream)
     server.start()
-    assert storage.store(make_article("a")).verdict == "unchanged"
+    assert storage.articles.store(make_article("a")).verdict == "unchanged"
     for work in READS_AND_WRITES:
         work(storage)
-    assert len(list(storage.iter_pages())) == 1
+    assert len(list(storage.pages.iter())) == 1
 
 
 def test_a_server_that_never_was_there_is_said(server: MongoServer) -> None:
@@ -145,13 +145,13 @@ def test_a_server_that_never_was_there_is_said(server: MongoServer) -> None:
 
 def test_a_short_restart_in_the_middle_of_writing_is_waited_for(server: MongoServer) -> None:
     patient = MongoStorage(server.uri + "&serverSelectionTimeoutMS=20000")
-    patient.store(make_article("a", "One."))
+    patient.articles.store(make_article("a", "One."))
     server.kill()
     back = threading.Timer(0.3, server.start)
     back.start()
-    assert patient.store(make_article("b", "Two.")).verdict == "new"
+    assert patient.articles.store(make_article("b", "Two.")).verdict == "new"
     back.join()
-    assert patient.count_articles() == 2
+    assert patient.articles.count() == 2
     patient.close()
 
 
@@ -172,16 +172,16 @@ def test_a_missing_password_is_said_in_one_line(server: MongoServer) -> None:
 
 
 def test_a_user_who_may_only_read_can_read(server: MongoServer, storage: MongoStorage) -> None:
-    storage.store(make_article("a"))
+    storage.articles.store(make_article("a"))
     with MongoClient[dict[str, Any]](server.uri) as client:
         client.admin.command("createUser", "reader", pwd="Sekret3", roles=[{"role": "read", "db": "newsbot"}])
     reader = MongoStorage(server.uri_of("reader", "Sekret3"))
-    assert reader.article("https://example.org/a") == make_article("a")
-    assert len(reader.search("новости")) == 1
+    assert reader.articles.get("https://example.org/a") == make_article("a")
+    assert len(reader.texts.search("новости")) == 1
     for write in (
-        lambda: reader.store(make_article("b", "Other.")),
-        lambda: reader.discover([make_page("x")]),
-        lambda: reader.save_pages([make_page("x")]),
+        lambda: reader.articles.store(make_article("b", "Other.")),
+        lambda: reader.pages.discover([make_page("x")]),
+        lambda: reader.pages.save([make_page("x")]),
     ):
         with pytest.raises(DataUnavailable, match="grant it the role readWrite") as raised:
             write()
@@ -189,7 +189,7 @@ def test_a_user_who_may_only_read_can_read(server: MongoServer, storage: MongoSt
     reader.close()
     with pytest.raises(DataUnavailable, match="grant it the role readWrite"):
         MongoStorage(server.uri_of("reader", "Sekret3"), database="other")
-    assert storage.count_articles() == 1
+    assert storage.articles.count() == 1
 
 
 @pytest.mark.parametrize(
@@ -222,15 +222,15 @@ def test_what_is_no_address_is_said_in_one_line_without_secrets(uri: str) -> Non
 
 
 def test_an_election_is_said_and_then_over(server: MongoServer, storage: MongoStorage) -> None:
-    storage.store(make_article("a"))
+    storage.articles.store(make_article("a"))
     with MongoClient[dict[str, Any]](server.uri) as client:
         client.admin.command("replSetStepDown", 3, secondaryCatchUpPeriodSecs=0, force=True)
     with pytest.raises(DataUnavailable, match="does not answer") as raised:
-        storage.store(make_article("b", "Other."))
+        storage.articles.store(make_article("b", "Other."))
     one_line(raised.value, server)
     patient = MongoStorage(server.uri + "&serverSelectionTimeoutMS=30000")
-    assert patient.store(make_article("b", "Other.")).verdict == "new"
-    assert patient.count_articles() == 2
+    assert patient.articles.store(make_article("b", "Other.")).verdict == "new"
+    assert patient.articles.count() == 2
     patient.close()
 
 
@@ -248,11 +248,11 @@ def test_faults_of_the_server_are_said_and_nothing_is_kept_by_halves(
 ) -> None:
     for command in ("insert", "commitTransaction"):
         with server.failing(code, command), pytest.raises(kind, match=text) as raised:
-            storage.store(make_article("a"))
+            storage.articles.store(make_article("a"))
         one_line(raised.value, server)
-        assert storage.count_articles() == 0
-        assert storage.text_owner("example.org", make_article("a").content_hash) is None
+        assert storage.articles.count() == 0
+        assert storage.texts.owner("example.org", make_article("a").content_hash) is None
     with server.failing(code, "update"), pytest.raises(kind, match=text):
-        storage.discover([make_page("x")])
-    assert list(storage.iter_pages()) == []
-    assert storage.store(make_article("a")).verdict == "new"
+        storage.pages.discover([make_page("x")])
+    assert list(storage.pages.iter()) == []
+    assert storage.articles.store(make_article("a")).verdict == "new"

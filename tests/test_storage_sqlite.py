@@ -14,7 +14,7 @@ from newsbot.dedup.sqlite import SqliteIndex
 from newsbot.errors import DataError, DataFull, DataUnavailable, SchemaError
 from newsbot.search.query import ArticleFilter
 from newsbot.storage.sqlite import SqliteStorage
-from newsbot.storage.sqlite.articles import conditions
+from newsbot.storage.sqlite.rows import conditions
 from tests.contracts.storage_samples import make_article, make_page
 
 
@@ -86,37 +86,37 @@ def test_a_locked_file_is_said_and_works_again_when_free(path: Path, monkeypatch
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     with pytest.raises(DataUnavailable, match="locked by another program"):
-        storage.store(make_article("a"))
-    assert storage.count_articles() == 0  # readers are not held up
+        storage.articles.store(make_article("a"))
+    assert storage.articles.count() == 0  # readers are not held up
     other.execute("ROLLBACK")
     other.close()
-    assert storage.store(make_article("a")).verdict == "new"
+    assert storage.articles.store(make_article("a")).verdict == "new"
     storage.close()
 
 
 def _store_many(storage: SqliteStorage) -> None:
     for number in range(1000):
         text = " ".join(f"word{number}x{place}" for place in range(300))
-        storage.store(make_article(str(number), text))
+        storage.articles.store(make_article(str(number), text))
 
 
 def test_a_full_disk_loses_nothing_and_writes_nothing_by_halves(path: Path) -> None:
     storage = SqliteStorage(path)
-    database = storage._database
+    database = storage.file.database
     pages = database.execute("PRAGMA page_count").fetchone()[0]
     database.execute(f"PRAGMA max_page_count = {pages + 20}")
     with pytest.raises(DataFull, match="disk is full"):
         _store_many(storage)
-    stored = storage.count_articles()
+    stored = storage.articles.count()
     assert stored > 0
     with pytest.raises(DataFull):
-        storage.discover([make_page(f"{number}/{'x' * 1000}") for number in range(500)])
-    assert list(storage.iter_pages()) == []
-    assert len(list(storage.iter_articles())) == stored
+        storage.pages.discover([make_page(f"{number}/{'x' * 1000}") for number in range(500)])
+    assert list(storage.pages.iter()) == []
+    assert len(list(storage.articles.iter())) == stored
     for table in ("article", "article_text", "search_waiting"):
         assert database.execute(f"SELECT count(*) FROM {table}").fetchone()[0] == stored
     database.execute("PRAGMA max_page_count = 1000000")
-    assert storage.store(make_article(str(stored), "There is room again.")).verdict == "new"
+    assert storage.articles.store(make_article(str(stored), "There is room again.")).verdict == "new"
     assert database.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
     storage.close()
 
@@ -124,7 +124,7 @@ def test_a_full_disk_loses_nothing_and_writes_nothing_by_halves(path: Path) -> N
 def test_a_damaged_file_is_said(path: Path) -> None:
     storage = SqliteStorage(path)
     for number in range(300):
-        storage.store(make_article(str(number), f"Text {number} " * 50))
+        storage.articles.store(make_article(str(number), f"Text {number} " * 50))
     storage.close()
     content = bytearray(path.read_bytes())
     for start in range(4096 * 3, len(content), 4096):
@@ -136,7 +136,7 @@ def test_a_damaged_file_is_said(path: Path) -> None:
 
 def _read_all(path: Path) -> None:
     with closing(SqliteStorage(path)) as storage:
-        list(storage.iter_articles())
+        list(storage.articles.iter())
 
 
 def test_articles_of_a_site_in_a_language_are_found_without_reading_those_of_others(path: Path) -> None:

@@ -24,8 +24,9 @@ from newsbot.pipelines.exact import ExactDuplicatePipeline
 from newsbot.pipelines.near import NearDuplicatePipeline
 from newsbot.pipelines.store import StorePipeline
 from newsbot.search.query import ArticleFilter
-from newsbot.storage.base import RepeatedText, Storage, Story, story_id
-from newsbot.storage.changes import Changes
+from newsbot.storage.articles import RepeatedText
+from newsbot.storage.base import Storage
+from newsbot.storage.stories import Story, story_id
 from tests.builders import Desk, make_article
 from tests.redisserver import redis_url
 
@@ -87,7 +88,7 @@ class Newsroom:
             try:
                 for minute, url in enumerate(order):
                     take(desk, article_of(url, minute))
-                kept = list(desk.context.storage.iter_articles())
+                kept = list(desk.context.storage.articles.iter())
             finally:
                 desk.crawl.close()
         return {one.canonical_url: one.story or "" for one in kept}, kept
@@ -193,26 +194,26 @@ def put(storage: Storage, url: str, minute: int = 0, story: str | None = None) -
         fetched_at=NOW + timedelta(minutes=minute),
         published_at=NOW - timedelta(minutes=minute),
     )
-    storage.store(article)
+    storage.articles.store(article)
 
 
 A, B, C, D = (f"https://{name}.test/1" for name in "abcd")
 
 
 def members(storage: Storage, url: str) -> set[str]:
-    kept = storage.article(url)
+    kept = storage.articles.get(url)
     assert kept is not None
-    return {one.canonical_url for one in storage.iter_articles(ArticleFilter(story=kept.story))}
+    return {one.canonical_url for one in storage.articles.iter(ArticleFilter(story=kept.story))}
 
 
 def test_joining_brings_all_members_along(storage: Storage) -> None:
     for minute, url in enumerate((A, B, C, D)):
         put(storage, url, minute)
-    assert storage.join_stories([B, A]).story == story_id(A)
-    assert storage.join_stories([C, D]).story == story_id(C)
-    assert storage.join_stories([D, B]).story == story_id(A)
+    assert storage.stories.join([B, A]).story == story_id(A)
+    assert storage.stories.join([C, D]).story == story_id(C)
+    assert storage.stories.join([D, B]).story == story_id(A)
     assert members(storage, C) == {A, B, C, D}
-    again = storage.join_stories([D, B])
+    again = storage.stories.join([D, B])
     assert (again.story, again.missing) == (story_id(A), False)
 
 
@@ -220,51 +221,50 @@ def test_the_id_of_a_story_that_was_joined_leads_to_it(storage: Storage) -> None
     """Who noted it keeps what it stands for: in exports, searches and what is new."""
     for minute, url in enumerate((A, B, C)):
         put(storage, url, minute)
-    storage.join_stories([A, B])
-    storage.join_stories([B, C])
+    storage.stories.join([A, B])
+    storage.stories.join([B, C])
     for url in (A, B, C):
         where = ArticleFilter(story=story_id(url))
-        assert [one.canonical_url for one in storage.iter_articles(where)] == [A, B, C]
-        assert storage.count_articles(where) == 3
-        assert {hit.article.canonical_url for hit in storage.search("test", where)} == {A, B, C}
-        assert {hit.article.canonical_url for hit in storage.search("", where)} == {A, B, C}
-        assert isinstance(storage, Changes)
-        new = storage.changed(where, after=0.0, until=time.time() + 60)
+        assert [one.canonical_url for one in storage.articles.iter(where)] == [A, B, C]
+        assert storage.articles.count(where) == 3
+        assert {hit.article.canonical_url for hit in storage.texts.search("test", where)} == {A, B, C}
+        assert {hit.article.canonical_url for hit in storage.texts.search("", where)} == {A, B, C}
+        new = storage.articles.changed(where, after=0.0, until=time.time() + 60)
         assert {one.canonical_url for one in new} == {A, B, C}
-    assert storage.count_articles(ArticleFilter(story=story_id(D))) == 0
+    assert storage.articles.count(ArticleFilter(story=story_id(D))) == 0
 
 
 def test_an_article_that_comes_later_finds_where_its_story_is(storage: Storage) -> None:
     put(storage, A, 0)
-    joined = storage.join_stories([A, B])
+    joined = storage.stories.join([A, B])
     assert (joined.story, joined.missing) == (story_id(A), True)
     put(storage, C, 1)
-    storage.join_stories([A, C])
+    storage.stories.join([A, C])
     put(storage, B, 2)
-    assert storage.join_stories([B]).story == story_id(A)
+    assert storage.stories.join([B]).story == story_id(A)
     assert members(storage, B) == {A, B, C}
 
 
 def test_articles_that_nobody_has_stored_are_one_story_when_they_come(storage: Storage) -> None:
-    storage.join_stories([A, B])
-    storage.join_stories([B, C])
+    storage.stories.join([A, B])
+    storage.stories.join([B, C])
     for url in (C, A, B):
         put(storage, url)
-        storage.join_stories([url])
+        storage.stories.join([url])
     assert members(storage, A) == {A, B, C}
 
 
 def test_a_story_may_have_members_before_its_first_article_is_stored(storage: Storage) -> None:
     """Who met an article on its way takes its story; the article may come to be of another one."""
-    joined = storage.join_stories([B])
+    joined = storage.stories.join([B])
     assert (joined.story, joined.missing) == (story_id(B), True)
     put(storage, A, 0)
     put(storage, B, 1, story_id(A))
     put(storage, C, 2, story_id(B))
     for url in (B, C):
-        storage.join_stories([url])
+        storage.stories.join([url])
     assert members(storage, A) == {A, B, C}
-    assert storage.join_stories([C]).story == storage.join_stories([B]).story == story_id(A)
+    assert storage.stories.join([C]).story == storage.stories.join([B]).story == story_id(A)
 
 
 def test_texts_of_many_urls(storage: Storage) -> None:
@@ -272,18 +272,18 @@ def test_texts_of_many_urls(storage: Storage) -> None:
         for url, urls in ((f"https://a.test/{number}", 12), (f"https://b.test/{number}", 11)):
             if number < urls:
                 text = url.split("/")[2]
-                storage.store(
+                storage.articles.store(
                     make_article(
                         1, url=url, canonical_url=url, source=text, text=text, content_hash=text_key(text)
                     )
                 )
     put(storage, C)
-    assert storage.repeated_texts() == [
+    assert storage.texts.repeated() == [
         RepeatedText("a.test", "https://a.test/0", 12),
         RepeatedText("b.test", "https://b.test/0", 11),
     ]
-    assert [one.urls for one in storage.repeated_texts(least=12)] == [12]
-    assert storage.repeated_texts(limit=0) == []
+    assert [one.urls for one in storage.texts.repeated(least=12)] == [12]
+    assert storage.texts.repeated(limit=0) == []
 
 
 def test_who_published_first_is_told_by_the_pages(storage: Storage) -> None:
@@ -291,11 +291,11 @@ def test_who_published_first_is_told_by_the_pages(storage: Storage) -> None:
         put(storage, url, minute, "story")
     put(storage, "https://a.test/2", 3, "another")
     put(storage, "https://a.test/3", 4, "another")
-    several = storage.stories(min_sources=2)
+    several = storage.stories.recent(min_sources=2)
     assert [one.story for one in several] == ["story"]
     assert several[0].first.canonical_url == C  # fetched last
-    assert storage.stories(min_sources=4) == []
-    assert {one.story for one in storage.stories()} == {"story", "another"}
+    assert storage.stories.recent(min_sources=4) == []
+    assert {one.story for one in storage.stories.recent()} == {"story", "another"}
 
 
 DAY = NOW.replace(hour=0)

@@ -98,5 +98,5 @@ def test_killed_workers_are_started_again_and_the_crawl_ends_complete(
         assert sum(map(len, said)) == len(supervisors) + len(MOMENTS), "one more for each that was killed"
         assert (counts["leased"], counts["pending"], counts["aside"]) == (0, 0, 0)
         with closing(MongoStorage(mongo)) as storage:
-            report = compare(storage.iter_articles(), site.manifest)
+            report = compare(storage.articles.iter(), site.manifest)
         assert report.ok, report.faults

@@ -23,10 +23,10 @@ from newsbot.search.index import searching
 from newsbot.storage.mongo import MongoStorage
 from newsbot.storage.mongo import schema as mongo_schema
 from newsbot.storage.mongo.documents import to_document
-from newsbot.storage.records import to_row
 from newsbot.storage.sqlite import SqliteStorage
 from newsbot.storage.sqlite import schema as sqlite_schema
-from newsbot.storage.sqlite.store import insert
+from newsbot.storage.sqlite.articles import insert
+from newsbot.storage.sqlite.rows import to_row
 from newsbot.urls import fingerprint
 from tests import warm
 from tests.contracts.storage_samples import make_article
@@ -56,7 +56,7 @@ def build_sqlite(path: Path, some: Sequence[Article]) -> None:
     before = sqlite_schema.MIGRATIONS[:_SQLITE_BEFORE]
     with closing(open_database(path, component="storage", migrations=before)) as old, transaction(old):
         for article in some:
-            number = insert(old, to_row(article) | {"fingerprint": fingerprint(article.canonical_url)})
+            number = insert(old, to_row(article), fingerprint(article.canonical_url))
             old.execute(
                 "INSERT INTO article_search (rowid, title, text) VALUES (?, ?, ?)",
                 (number, article.title, article.text),
@@ -125,13 +125,15 @@ def old(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Old]:
 
 
 def paths(storage: Any, query: str) -> list[str]:
-    return sorted(hit.article.canonical_url.rsplit("/", 1)[1] for hit in storage.search(query, limit=1_000))
+    return sorted(
+        hit.article.canonical_url.rsplit("/", 1)[1] for hit in storage.texts.search(query, limit=1_000)
+    )
 
 
 def indexed(storage: Any) -> None:
     """Index all; the storage's own thread may be at it already."""
     give_up = time.monotonic() + 60
-    while not storage.index() or storage.waiting():
+    while not storage.texts.index() or storage.texts.waiting():
         assert time.monotonic() < give_up
         time.sleep(0.02)
 
@@ -144,15 +146,15 @@ def test_articles_that_were_stored_before_are_found(old: Old, broken_off: bool) 
     if broken_off:
         old.killed()
     with closing(old.open()) as storage:
-        assert storage.waiting() == COUNT
+        assert storage.texts.waiting() == COUNT
         assert paths(storage, "мосты") == NAMES  # before they are indexed
-        storage.store(make_article("a000", "Тоннель.", hours=1))  # stored in a new version meanwhile
-        storage.remove_articles([make_article("a001").canonical_url])
+        storage.articles.store(make_article("a000", "Тоннель.", hours=1))  # stored in a new version meanwhile
+        storage.removal.articles([make_article("a001").canonical_url])
         indexed(storage)
         assert paths(storage, "мосты") == paths(storage, "bridge") == NAMES[2:]
         assert paths(storage, "тоннель") == ["a000"]
     with closing(old.open()) as storage:  # nothing is begun anew
-        assert storage.waiting() == 0
+        assert storage.texts.waiting() == 0
         assert paths(storage, "мост") == NAMES[2:]
 
 
@@ -161,7 +163,7 @@ def test_what_is_stored_while_old_articles_wait_is_found_at_once(
 ) -> None:
     monkeypatch.setattr(searching, "MAX_WAITING", COUNT // 2)
     with closing(old.open()) as storage:
-        storage.store(make_article("new", "Тоннель."))
+        storage.articles.store(make_article("new", "Тоннель."))
         assert paths(storage, "тоннель") == ["new"]
 
 

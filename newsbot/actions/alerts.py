@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import closing
-from typing import Any, cast
+from typing import Any
 
 from newsbot.alerts.book import current
 from newsbot.alerts.rules import Alert, Message
@@ -15,7 +15,6 @@ from newsbot.cli.terminal import Column, when
 from newsbot.clock import from_iso, iso, system_clock, utc
 from newsbot.errors import UserError
 from newsbot.frontier.owners import owner_name
-from newsbot.storage.notes import Notes
 
 TEST = Alert(
     rule="test",
@@ -38,7 +37,7 @@ def alerts(call: Call) -> int:
         return _send(call, options)
     with stored(call.settings) as storage, closing(open_frontier(call.settings)) as frontier:
         found = Watch(storage, frontier, options, owner="", clock=system_clock).found()
-        told = {entry.alert.key: entry for entry in current(cast("Notes", storage))}
+        told = {entry.alert.key: entry for entry in current(storage.notes)}
     rows = [_plain(one, told.pop(one.key, None)) for one in found]
     rows += [_plain(entry.alert, entry, fading=True) for entry in told.values()]
     if call.json:

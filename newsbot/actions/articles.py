@@ -19,8 +19,8 @@ from newsbot.operations.move.copying import lines
 from newsbot.operations.move.side import WholeFrontier, check_idle
 from newsbot.search.index.searching import MAX_WAITING
 from newsbot.search.query import Hit, parse
-from newsbot.storage.base import Storage, Story
-from newsbot.storage.indexing import Indexing
+from newsbot.storage.base import Storage
+from newsbot.storage.stories import Story
 from newsbot.text.differences import version_lines, version_rows
 from newsbot.urls import canonicalize
 
@@ -31,8 +31,8 @@ def search(call: Call) -> int:
     """Find articles by words; exit code 0 also when none is found."""
     options = call.options
     with stored(call.settings) as storage:
-        hits = storage.search(options.query, chosen(call), limit=options.limit, by_time=options.by_time)
-        waiting = cast("Indexing", storage).waiting()
+        hits = storage.texts.search(options.query, chosen(call), limit=options.limit, by_time=options.by_time)
+        waiting = storage.texts.waiting()
     if waiting > MAX_WAITING:
         call.note(
             f"{waiting} articles are not indexed yet, not all were searched; run: scrapy articles index"
@@ -56,7 +56,7 @@ def show(call: Call) -> int:
     """Show all that is stored of one article."""
     with stored(call.settings) as storage:
         article = _find(call, storage)
-        versions = storage.versions(article.canonical_url) if call.options.versions else None
+        versions = storage.articles.versions(article.canonical_url) if call.options.versions else None
     if call.json:
         row = article.as_row()
         call.document(row if versions is None else {**row, "versions": version_rows(versions)})
@@ -77,7 +77,7 @@ def stories(call: Call) -> int:
     """List stories: articles that tell the same thing."""
     options = call.options
     with stored(call.settings) as storage:
-        found = storage.stories(
+        found = storage.stories.recent(
             since=options.since,
             min_members=options.min_members,
             min_sources=options.min_sources,
@@ -110,7 +110,7 @@ def stories(call: Call) -> int:
 def index(call: Call) -> int:
     """Bring the word index up to date."""
     with stored(call.settings) as storage:
-        words = cast("Indexing", storage)
+        words = storage.texts
         before, done = words.waiting(), words.index()
         left = words.waiting()
     if call.json:
@@ -147,9 +147,11 @@ def reindex(call: Call) -> int:
 def _find(call: Call, storage: Storage) -> Article:
     url: str = call.options.url
     try:
-        article = storage.article(canonicalize(url))
+        article = storage.articles.get(canonicalize(url))
         if article is None:  # the rule may name query keys that tell no pages apart
-            article = storage.article(canonicalize(url, open_rules(call.settings).for_url(url).drop_query))
+            article = storage.articles.get(
+                canonicalize(url, open_rules(call.settings).for_url(url).drop_query)
+            )
     except ValueError as error:
         raise ArgumentError(str(error)) from error
     if article is None:

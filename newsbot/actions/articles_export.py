@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO
 
 from newsbot.backends import stored
 from newsbot.cli.command import Call
@@ -23,8 +23,6 @@ from newsbot.operations.exporting import (
 from newsbot.operations.exporting.feed import feed_of
 from newsbot.rights import opted_out
 from newsbot.search.query import ArticleFilter
-from newsbot.storage.changes import Changes
-from newsbot.storage.notes import Notes
 from newsbot.urls import canonicalize
 
 
@@ -50,7 +48,7 @@ def export(call: Call) -> int:
     make_writer = writer_of(format_)  # what is missing is said before a file is touched
     with stored(call.settings) as storage, atomic_target(path) as stream:
         writer = make_writer(stream, name=path.name if path else "")
-        count = _write(call, writer, storage.iter_articles(chosen(call)))
+        count = _write(call, writer, storage.articles.iter(chosen(call)))
     if call.json and path is not None:
         call.document({"file": str(path), "format": format_.name, "articles": count})
     call.note(f"{count} articles exported" + (f" to {path}" if path else ""))
@@ -75,10 +73,10 @@ def _export_new(call: Call, path: Path | None) -> int:
     with stored(call.settings) as storage:
 
         def write(stream: BinaryIO, file: Path, after: float, until: float) -> int:
-            found = cast("Changes", storage).changed(where, after=after, until=until)
+            found = storage.articles.changed(where, after=after, until=until)
             return _write(call, make_writer(stream, name=file.name), found)
 
-        written = export_new(cast("Notes", storage), options.new, path, kept, write)
+        written = export_new(storage.notes, options.new, path, kept, write)
     if call.json:
         file = None if written.file is None else str(written.file)
         call.document({"file": file, "format": format_.name, "articles": written.articles})

@@ -44,8 +44,8 @@ def demo(call: Call) -> int:
         seconds = time.monotonic() - began
         storage = open_storage({"NEWSBOT_DATA": str(folder)})
         try:
-            report = compare(storage.iter_articles(), server.manifest)
-            judged = judge(storage.iter_articles(), server.manifest)
+            report = compare(storage.articles.iter(), server.manifest)
+            judged = judge(storage.articles.iter(), server.manifest)
         finally:
             storage.close()
         figures = count_log(server.log, server.manifest)

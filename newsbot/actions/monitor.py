@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from newsbot.backends import open_storage, stored
 from newsbot.cli.command import Call, did_you_mean
@@ -16,8 +16,7 @@ from newsbot.clock import iso, utc
 from newsbot.errors import ArgumentError, UserError
 from newsbot.monitoring.keeping import forget_report, monitored
 from newsbot.monitoring.rendering import Row, broken_rows, change_rows, facts, moved_rows, write_reports
-from newsbot.monitoring.report import Monitored, site_report
-from newsbot.storage.checks import PageChecks
+from newsbot.monitoring.report import site_report
 from newsbot.storage.notes import Notes
 from newsbot.urls import canonicalize, fingerprint
 
@@ -28,7 +27,7 @@ SHOWN = 20
 def list_sites(call: Call) -> int:
     """List the sites that were monitored."""
     with stored(call.settings) as storage:
-        sites = monitored(cast("Notes", storage))
+        sites = monitored(storage.notes)
     if call.json:
         call.document([sites[domain] for domain in sorted(sites)])
     elif sites:
@@ -52,9 +51,9 @@ def show(call: Call) -> int:
     if options.html is not None and Path(options.html).suffix.lower() != ".html":
         raise ArgumentError(f"--html {options.html}: name a file that ends in .html")
     with stored(call.settings) as storage:
-        domain = _known(cast("Notes", storage), options.domain)
+        domain = _known(storage.notes, options.domain)
         limit = options.limit or (SHOWN if options.html is None and not call.json else 1000)
-        report = site_report(cast("Monitored", storage), domain, limit=limit)
+        report = site_report(storage, domain, limit=limit)
     if options.html is not None:
         try:
             write_reports(Path(options.html), [report], time.time())
@@ -75,7 +74,7 @@ def page(call: Call) -> int:
     except ValueError as error:
         raise ArgumentError(f"{call.options.url}: {error}") from error
     with stored(call.settings) as storage:
-        found = cast("PageChecks", storage).checked([key]).get(key)
+        found = storage.checks.get([key]).get(key)
     if found is None:
         raise UserError(f"{call.options.url}: was never checked; do it with: scrapy crawl monitor")
     if call.json:
@@ -91,8 +90,8 @@ def forget(call: Call) -> int:
     """Delete what the monitor keeps of a site."""
     with closing(open_storage(call.settings)) as storage:
         domain = call.options.domain
-        pages = cast("PageChecks", storage).forget_checks(source=domain)
-        known = forget_report(cast("Notes", storage), domain)
+        pages = storage.checks.forget(source=domain)
+        known = forget_report(storage.notes, domain)
     if not known and not pages:
         raise UserError(f"{domain}: nothing is kept of it; see: scrapy monitor list")
     if call.json:

@@ -97,8 +97,10 @@ def _check_sites(source: Side, choice: Choice) -> None:
     """Raise :class:`ArgumentError` for a site of which there is nothing."""
     assert source.storage is not None
     for site in choice.sites or ():
-        if next(source.storage.iter_pages(source=site), None) is None:
-            known = sorted({*source.storage.sites(), *(record.source for record in source.storage.sources())})
+        if next(source.storage.pages.iter(source=site), None) is None:
+            known = sorted(
+                {*source.storage.sites.all(), *(record.source for record in source.storage.sources.all())}
+            )
             raise ArgumentError(f"--sites {site}: there is no page of it{did_you_mean(site, known)}")
 
 

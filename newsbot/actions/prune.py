@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import cast
 
 from newsbot.backends import stored
 from newsbot.cli.command import Call
@@ -12,7 +11,6 @@ from newsbot.cli.terminal import Column
 from newsbot.config.check import value_of
 from newsbot.errors import ArgumentError
 from newsbot.operations.prune import prune_archive, prune_pages, prune_versions
-from newsbot.storage.retention import Retention
 
 WHAT = {
     "raw": "NEWSBOT_KEEP_RAW",
@@ -55,7 +53,7 @@ def _prune(call: Call, moments: dict[str, float]) -> dict[str, int]:
         counts["raw"] = prune_archive(Path(folder).expanduser(), moments["raw"], delete=delete)
     if counts.keys() & {"versions", "pages"}:
         with stored(call.settings) as opened:
-            storage = cast("Retention", opened)
+            storage = opened.removal
             if "versions" in moments:
                 counts["versions"] = prune_versions(storage, moments["versions"], delete=delete)
             if "pages" in moments:

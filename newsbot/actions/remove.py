@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import closing
-from typing import cast
 
 from newsbot.backends import open_index, open_rules, queued, stored
 from newsbot.cli.command import Call
@@ -14,7 +13,6 @@ from newsbot.operations.remove import Found, find_domain, find_url, remove, wait
 from newsbot.rules import RuleSet
 from newsbot.sites.removals import REFRESH, buried, exhume
 from newsbot.storage.base import Storage
-from newsbot.storage.notes import Notes
 from newsbot.urls import host_key
 
 
@@ -72,7 +70,7 @@ def _remove(call: Call, storage: Storage, found: list[Found], rules: RuleSet) ->
 
 
 def _allow(call: Call, storage: Storage) -> int:
-    unknown = [what for what in call.options.what if not exhume(cast("Notes", storage), what)]
+    unknown = [what for what in call.options.what if not exhume(storage.notes, what)]
     if unknown:
         raise UserError(f"{unknown[0]}: is not kept out; see: scrapy remove --list")
     call.note("may be collected again from now on")
@@ -81,7 +79,7 @@ def _allow(call: Call, storage: Storage) -> int:
 
 def _list(call: Call) -> int:
     with stored(call.settings) as storage:
-        kept = buried(cast("Notes", storage))
+        kept = buried(storage.notes)
     rows = [(iso(utc(note["at"])), what, note.get("reason", "")) for what, note in kept]
     if call.json:
         call.document([{"at": at, "what": what, "reason": reason} for at, what, reason in rows])

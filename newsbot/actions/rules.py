@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from newsbot.backends import rules_folder, stored
 from newsbot.cli.command import Call
@@ -19,7 +19,6 @@ from newsbot.rules.load import DEFAULTS, Loaded, read_files, read_folder
 from newsbot.rules.schema import Rule
 from newsbot.rules.show import Value, duration, effective, overview, verdict
 from newsbot.sites.statistics import percent
-from newsbot.storage.notes import Notes
 
 
 def check(call: Call) -> int:
@@ -137,7 +136,7 @@ def _judgement(call: Call, url: str, rule: Rule) -> dict[str, Any]:
     if learns(rule):
         try:
             with stored(call.settings) as storage:
-                learned = kept(cast("Notes", storage), rule.domain)[1]
+                learned = kept(storage.notes, rule.domain)[1]
         except DataUnavailable:
             learned = None  # nothing was crawled yet: rules can be shown all the same
     link = Link(url=url, where=Where.BODY)

@@ -7,20 +7,20 @@ from contextlib import closing
 from dataclasses import asdict
 from datetime import UTC, datetime
 from itertools import islice
-from typing import Any, cast
+from typing import Any
 
 from newsbot.backends import open_storage, stored
 from newsbot.cli.command import Call
 from newsbot.cli.terminal import Column, when
 from newsbot.clock import iso, utc
 from newsbot.errors import UserError
-from newsbot.storage.results import SearchResult, SearchResults
+from newsbot.storage.spider_results import Searches, SearchResult
 
 
 def list_searches(call: Call) -> int:
     """List all searches that found something."""
     with stored(call.settings) as storage:
-        searches = cast("SearchResults", storage).searches()
+        searches = storage.searches.all()
     if call.json:
         call.document(
             [{**asdict(one), "first": iso(utc(one.first)), "last": iso(utc(one.last))} for one in searches]
@@ -40,7 +40,7 @@ def show(call: Call) -> int:
     """Show where a search found its texts, page by page."""
     options = call.options
     with stored(call.settings) as storage:
-        found = cast("SearchResults", storage)
+        found = storage.searches
         name = _known(found, options.name)
         results = islice(found.results(name, text=options.text, source=options.site), options.limit)
         if call.json:
@@ -56,9 +56,9 @@ def show(call: Call) -> int:
 def forget(call: Call) -> int:
     """Delete what a search found."""
     with closing(open_storage(call.settings)) as storage:
-        found = cast("SearchResults", storage)
+        found = storage.searches
         name = _known(found, call.options.name)
-        count = found.forget_search(name)
+        count = found.forget(name)
     if call.json:
         call.document({"search": name, "results": count})
     else:
@@ -66,8 +66,8 @@ def forget(call: Call) -> int:
     return 0
 
 
-def _known(found: SearchResults, name: str) -> str:
-    if name not in {one.search for one in found.searches()}:
+def _known(found: Searches, name: str) -> str:
+    if name not in {one.search for one in found.all()}:
         raise UserError(f"{name}: no search of this name found anything; see: scrapy searches list")
     return name
 

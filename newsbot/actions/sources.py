@@ -6,7 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from typing import Any, cast
+from typing import Any
 
 from newsbot.backends import open_rules, queued, stored
 from newsbot.cli.command import Call, did_you_mean
@@ -19,8 +19,9 @@ from newsbot.push.notifiers import Notifier, notifiers
 from newsbot.rules import RuleSet
 from newsbot.sites.health import Health, alarms, health
 from newsbot.sites.statistics import percent, share
-from newsbot.storage.base import RepeatedText, SourceRecord, Storage
-from newsbot.storage.notes import Notes
+from newsbot.storage.articles import RepeatedText
+from newsbot.storage.base import Storage
+from newsbot.storage.sources import SourceRecord
 
 LISTED = 1000
 """URLs set aside that are looked at, the latest ones."""
@@ -72,9 +73,9 @@ def sources(call: Call) -> int:
         sites = list(sites_of(storage, rules, _chosen(call.options.domain, storage, rules)))
         aside = frontier.aside(LISTED)
         number = frontier.counts()["aside"]
-        repeated = storage.repeated_texts(limit=OF_ALL_SITES if call.options.domain else MOST_REPEATED)
-        fallen = alarms(cast("Notes", storage))
-        told_by = [] if call.options.domain else notifiers(cast("Notes", storage), now)
+        repeated = storage.texts.repeated(limit=OF_ALL_SITES if call.options.domain else MOST_REPEATED)
+        fallen = alarms(storage.notes)
+        told_by = [] if call.options.domain else notifiers(storage.notes, now)
     if call.options.domain:
         fallen = {domain: text for domain, text in fallen.items() if domain == sites[0].domain}
     if call.options.domain:

@@ -65,7 +65,7 @@ def entry_from(plain: Mapping[str, Any]) -> Entry | None:
 
 def entries(notes: Notes) -> dict[str, Entry]:
     """Return what is kept, by key. Raises :class:`newsbot.errors.DataError`."""
-    read = {key: entry_from(plain) for key, plain in notes.notes(KIND).items()}
+    read = {key: entry_from(plain) for key, plain in notes.all(KIND).items()}
     return {key: entry for key, entry in read.items() if entry is not None}
 
 
@@ -121,10 +121,10 @@ def write(notes: Notes, before: Mapping[str, Any], book: Mapping[str, Entry], no
     done = set(_done(book, now))
     for key, entry in book.items():
         if key not in done and before.get(key) != entry.plain():
-            notes.save_note(KIND, key, entry.plain())
+            notes.save(KIND, key, entry.plain())
     for key in before:
         if key in done or key not in book:
-            notes.forget_note(KIND, key)
+            notes.forget(KIND, key)
 
 
 def take_lock(notes: Notes, owner: str, now: float, seconds: float) -> bool:
@@ -132,20 +132,20 @@ def take_lock(notes: Notes, owner: str, now: float, seconds: float) -> bool:
 
     Raises :class:`newsbot.errors.DataError`.
     """
-    held = notes.notes(LOCK[0]).get(LOCK[1])
+    held = notes.all(LOCK[0]).get(LOCK[1])
     if held is not None and held.get("owner") != owner:
         until = held.get("until")
         # one that ends later than any holder may ask for is of a clock that went wrong
         if isinstance(until, int | float) and now < until <= now + 2 * seconds:
             return False
-    return notes.swap_note(*LOCK, held, {"owner": owner, "until": now + seconds})
+    return notes.swap(*LOCK, held, {"owner": owner, "until": now + seconds})
 
 
 def drop_lock(notes: Notes, owner: str) -> None:
     """Give the right back, if we have it. Raises :class:`newsbot.errors.DataError`."""
-    held = notes.notes(LOCK[0]).get(LOCK[1])
+    held = notes.all(LOCK[0]).get(LOCK[1])
     if held is not None and held.get("owner") == owner:
-        notes.swap_note(*LOCK, held, {"owner": "", "until": 0})
+        notes.swap(*LOCK, held, {"owner": "", "until": 0})
 
 
 def _done(book: Mapping[str, Entry], now: float) -> Iterator[str]:

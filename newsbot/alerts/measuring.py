@@ -7,12 +7,13 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from newsbot.frontier.base import Frontier
 from newsbot.sites.health import NOTE_KIND, Pages, pages_from
-from newsbot.storage.base import SiteRecord, SourceRecord, Storage
+from newsbot.storage.base import Storage
 from newsbot.storage.notes import Notes
+from newsbot.storage.sources import SiteRecord, SourceRecord
 
 TOTALS = ("alerts_totals", "all")
 """Kind and key of the note with the totals of the last days."""
@@ -51,16 +52,16 @@ class Measured:
 
 def measure(storage: Storage, frontier: Frontier, folder: Path | None, now: float) -> Measured:
     """Look at everything; ``folder`` is that of the data. Raises :class:`newsbot.errors.DataError`."""
-    notes = cast("Notes", storage)
+    notes = storage.notes
     sources: dict[str, list[SourceRecord]] = defaultdict(list)
-    for record in storage.sources():
+    for record in storage.sources.all():
         sources[record.source].append(record)
-    sites = storage.sites()
+    sites = storage.sites.all()
     return Measured(
         now=now,
         sources=dict(sources),
         sites=sites,
-        pages={domain: pages_from(plain) for domain, plain in notes.notes(NOTE_KIND).items()},
+        pages={domain: pages_from(plain) for domain, plain in notes.all(NOTE_KIND).items()},
         totals=[*_kept(notes), _total(sites, now)],
         pending=frontier.counts()["pending"],
         workers=len(frontier.owners()),
@@ -74,11 +75,11 @@ def keep_totals(notes: Notes, measured: Measured) -> None:
     if kept and latest.at - kept[-1].at < HOUR:
         return
     rows = [[one.at, one.pages, one.articles] for one in [*kept, latest][-KEPT_HOURS:]]
-    notes.save_note(*TOTALS, {"rows": rows})
+    notes.save(*TOTALS, {"rows": rows})
 
 
 def _kept(notes: Notes) -> list[Total]:
-    rows: Any = notes.notes(TOTALS[0]).get(TOTALS[1], {}).get("rows", [])
+    rows: Any = notes.all(TOTALS[0]).get(TOTALS[1], {}).get("rows", [])
     try:
         return [Total(float(at), float(pages), float(articles)) for at, pages, articles in rows]
     except (TypeError, ValueError):  # of another version: it is collected anew

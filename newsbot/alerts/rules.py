@@ -15,7 +15,7 @@ from newsbot.recrawl.planning import DEAD_AFTER
 from newsbot.recrawl.polling import HOUR
 from newsbot.recrawl.rhythm import HALF_LIFE, PRIOR_HOURS, PRIOR_ITEMS, Rhythm, overlaps
 from newsbot.sites.health import ENOUGH
-from newsbot.storage.base import SourceRecord
+from newsbot.storage.sources import SourceRecord
 
 EXPECTED = 20.0
 SHORTEST = 6 * HOUR

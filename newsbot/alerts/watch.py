@@ -6,7 +6,6 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
 
 from newsbot import backends
 from newsbot.alerts import book
@@ -18,7 +17,6 @@ from newsbot.config.check import SettingsLike
 from newsbot.errors import ArgumentError
 from newsbot.frontier.base import Frontier
 from newsbot.storage.base import Storage
-from newsbot.storage.notes import Notes
 
 logger = logging.getLogger(__name__)
 
@@ -73,7 +71,7 @@ class Watch:
         self, storage: Storage, frontier: Frontier, options: Options, *, owner: str, clock: Clock
     ) -> None:
         self._storage, self._frontier = storage, frontier
-        self._notes = cast("Notes", storage)
+        self._notes = storage.notes
         self._options, self._owner, self._clock = options, owner, clock
         self._book: dict[str, book.Entry] = {}
 
@@ -99,7 +97,7 @@ class Watch:
             for output in self._options.outputs
         ]
         # the telling may last: what was seen is kept before
-        book.write(self._notes, self._notes.notes(book.KIND), self._book, now)
+        book.write(self._notes, self._notes.all(book.KIND), self._book, now)
         return [one for one in deliveries if one.messages]
 
     def note(self, deliveries: Sequence[Delivery]) -> None:
@@ -110,7 +108,7 @@ class Watch:
         for one in deliveries:
             if one.done:
                 book.note_told(self._book, one.output.name, one.messages, now)
-        book.write(self._notes, self._notes.notes(book.KIND), self._book, now)
+        book.write(self._notes, self._notes.all(book.KIND), self._book, now)
 
     def leave(self) -> None:
         """Let another process tell. Raises :class:`newsbot.errors.DataError`."""

@@ -27,7 +27,8 @@ from newsbot.rules.examples import MIN_EXAMPLES
 from newsbot.rules.load import DEFAULTS, read_files
 from newsbot.search.query import ArticleFilter
 from newsbot.sites.statistics import percent
-from newsbot.storage.base import SourceRecord, Storage
+from newsbot.storage.base import Storage
+from newsbot.storage.sources import SourceRecord
 from newsbot.urls import canonicalize, fingerprint
 
 ARTICLES = 30
@@ -152,14 +153,14 @@ def _look(place: Path, domain: str) -> Seen:
     with closing(open_storage({"NEWSBOT_DATA": str(place / "data")})) as storage:
         languages = Counter(
             article.language
-            for article in storage.iter_articles(ArticleFilter(source=domain))
+            for article in storage.articles.iter(ArticleFilter(source=domain))
             if article.language
         )
-        seen.articles = storage.count_articles(ArticleFilter(source=domain))
+        seen.articles = storage.articles.count(ArticleFilter(source=domain))
         seen.language = languages.most_common(1)[0][0] if languages else None
         seen.sources = _useful(storage, domain)
         labelled = examples_of(storage, domain)
-        site = storage.sites().get(domain)
+        site = storage.sites.all().get(domain)
         seen.fault = None if site is None else site.last_error
     articles = sum(label for _, label in labelled)
     if min(articles, len(labelled) - articles) >= MIN_EXAMPLES:
@@ -175,9 +176,9 @@ def _look(place: Path, domain: str) -> Seen:
 
 def _useful(storage: Storage, domain: str) -> list[SourceRecord]:
     """Return feeds and sitemaps that hold links, and sections that led to new ones."""
-    found = [one for one in storage.sources(domain) if one.polls and not one.failures]
+    found = [one for one in storage.sources.all(domain) if one.polls and not one.failures]
     names = {one.url: fingerprint(canonicalize(one.url)) for one in found}
-    pages = storage.pages(list(names.values()))
+    pages = storage.pages.get(list(names.values()))
     links = {url: pages[name].links_count or 0 for url, name in names.items() if name in pages}
     return [one for one in found if one.new_links or (one.kind != Kind.SECTION and links.get(one.url))]
 

@@ -6,7 +6,7 @@ import random
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from newsbot.authoring.writing import add_key, rule_path
 from newsbot.backends import open_rules, rules_folder, stored
@@ -19,7 +19,6 @@ from newsbot.rules.induce import path_of
 from newsbot.rules.learn import LearnedRule, learn
 from newsbot.sites.statistics import percent
 from newsbot.storage.base import Storage
-from newsbot.storage.notes import Notes
 from newsbot.urls import canonicalize
 
 MAX_PAGES = 5000
@@ -68,9 +67,9 @@ class Learned:
 
 def examples_of(storage: Storage, domain: str) -> Labelled:
     """Return what is known of a site's addresses: from earlier crawls' links and from fetched pages."""
-    examples, _ = kept(cast("Notes", storage), domain)
+    examples, _ = kept(storage.notes, domain)
     labels = dict(examples.labelled())
-    for number, page in enumerate(storage.iter_pages(source=domain, kind=Kind.ARTICLE)):
+    for number, page in enumerate(storage.pages.iter(source=domain, kind=Kind.ARTICLE)):
         if number >= MAX_PAGES:
             break
         label = _label(page)

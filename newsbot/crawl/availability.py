@@ -1,9 +1,10 @@
 """One crawl's view of its data: there, or away for a while (server down, slow, full, read-only; file locked).
 
-Every call of frontier, storage and index goes through :class:`Guarded`. The first fault of a place begins
-an outage: one line says so. Until the next try is due every further call to that place is refused at once
-and nothing is sent; then one call goes through, and if it fails too the pause doubles. So there is at most
-one attempt a pause, whoever makes it, and the reactor stands still for no more than that one attempt.
+Every call of frontier, index and each repository of the storage goes through :class:`Guarded`. The first
+fault of a place begins an outage: one line says so. Until the next try is due every further call to that
+place is refused at once and nothing is sent; then one call goes through, and if it fails too the pause
+doubles. So there is at most one attempt a pause, whoever makes it, and the reactor stands still for no more
+than that one attempt.
 
 The outage is over, and said to be, when the call that failed succeeds, or the preparation of a return
 (:attr:`Outage.on_return`, a write), or any call after :data:`CALM` seconds without a fault: a full server
@@ -16,6 +17,7 @@ A record that another worker holds (:class:`newsbot.errors.RecordBusy`) is no ou
 from __future__ import annotations
 
 import asyncio
+import copy
 import logging
 import random
 import time
@@ -26,6 +28,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from newsbot.clock import Clock
 from newsbot.errors import DataError, DataFull, DataUnavailable, RecordBusy, RecordRefused
+from newsbot.storage.base import REPOSITORIES, Storage
 
 logger = logging.getLogger(__name__)
 
@@ -190,8 +193,19 @@ class Outage:
         logger.info("data back place=%s seconds=%.0f", place, away)
 
 
+def guarded_storage(storage: Storage, outage: Outage) -> Storage:
+    """Return a copy of ``storage`` of which each repository is :class:`Guarded`."""
+    twin = copy.copy(storage)
+    for name in REPOSITORIES:
+        part = Guarded(
+            getattr(storage, name), f"storage.{name}", storage.place, outage, local=storage.is_local
+        )
+        setattr(twin, name, part)
+    return twin
+
+
 class Guarded:
-    """A backend behind an :class:`Outage`: it has the methods of ``backend``, and each asks first.
+    """A backend, or a repository of one, behind an :class:`Outage`: it has its methods, and each asks first.
 
     ``place`` tells servers and files apart. ``local``: a full disk is ours, and no time makes it larger.
     """

@@ -114,7 +114,7 @@ class Completion:
             planned["changed"] = changed
         visit.note(self._context.clock(), EventKind.PLANNED, **planned)
         record.history = visit.events
-        self._context.storage.save_pages([record])
+        self._context.storage.pages.save([record])
         if book is not None:
             book.write(record)
         self._teach(visit)
@@ -171,7 +171,7 @@ class Completion:
     def _known_page(self, visit: Visit) -> PageRecord | None:
         """Return the record of a page whose visit ended before it was looked up."""
         key = visit.lease.entry.fingerprint
-        return self._context.storage.pages([key]).get(key)
+        return self._context.storage.pages.get([key]).get(key)
 
     def _retry(self, visit: Visit, record: PageRecord) -> bool:
         """Hold the URL back for another attempt if its fault may pass; False if it is final."""
@@ -186,7 +186,7 @@ class Completion:
             self._context.clock(), EventKind.RETRY, cause=cause, after=round(delay, 1), attempt=attempts
         )
         record.history = visit.events
-        self._context.storage.save_pages([record])
+        self._context.storage.pages.save([record])
         self._context.frontier.nack(visit.lease, delay=delay)
         self._context.count("frontier/nacked")
         return True

@@ -7,16 +7,13 @@ otherwise notice weeks later by what is missing.
 from __future__ import annotations
 
 import logging
-from typing import cast
 
-from newsbot import backends
 from newsbot.clock import DAY, utc
 from newsbot.dedup.index import NearIndex
 from newsbot.frontier.base import Frontier, LeanFrontier
 from newsbot.search.query import ArticleFilter
 from newsbot.storage.base import Storage
-from newsbot.storage.identity import identity_of
-from newsbot.storage.notes import Notes
+from newsbot.storage.notes import identity_of
 
 LEAST_INDEXED = 0.25
 """Share of the latest articles that an index at least has; those of few words are in none."""
@@ -31,12 +28,12 @@ def notice_lost_index(storage: Storage, index: NearIndex, now: float) -> None:
     ``now``: POSIX seconds. Raises :class:`newsbot.errors.DataError`.
     """
     texts = index.count()
-    lately = storage.count_articles(ArticleFilter(since=utc(now - index.keep)))
+    lately = storage.articles.count(ArticleFilter(since=utc(now - index.keep)))
     if texts < lately * LEAST_INDEXED:
         logger.warning(
             "near-duplicate index has lost texts place=%s texts=%d articles=%d; near copies of these articles"
             " of the last %g days may not be recognised. To put it right: scrapy articles reindex",
-            *(backends.place_of(index), texts, lately, index.keep / DAY),
+            *(index.place, texts, lately, index.keep / DAY),
         )
 
 
@@ -49,11 +46,11 @@ def notice_foreign_queue(frontier: Frontier, storage: Storage) -> None:
         return
     counts = frontier.counts()  # first: a page is in the storage before it is queued
     urls = sum(counts[state] for state in ("pending", "leased", "done", "aside"))
-    own = identity_of(cast("Notes", storage))
+    own = identity_of(storage.notes)
     served = frontier.serves(own, instead=not urls)
     if not urls:
         return
-    if next(storage.iter_pages(), None) is None:
+    if next(storage.pages.iter(), None) is None:
         fault = "has no page of them, and what was fetched is not fetched again"
     elif served != own:
         fault = "holds other pages, which will be missing among them"
@@ -62,6 +59,6 @@ def notice_foreign_queue(frontier: Frontier, storage: Storage) -> None:
     logger.warning(
         "queue of another storage place=%s urls=%d; %s %s. One queue serves one storage: correct"
         " REDIS_URL or %s, or empty it",
-        *(backends.place_of(frontier), urls, backends.place_of(storage), fault),
-        "NEWSBOT_DATA" if backends.is_local(storage) else "MONGO_URI",
+        *(frontier.place, urls, storage.place, fault),
+        "NEWSBOT_DATA" if storage.is_local else "MONGO_URI",
     )

@@ -13,17 +13,17 @@ from typing import cast
 
 from scrapy.statscollectors import StatsCollector
 
-from newsbot import backends
 from newsbot.clock import Clock, utc
 from newsbot.crawl.archive import Archive
-from newsbot.crawl.availability import Guarded, Outage
+from newsbot.crawl.availability import Guarded, Outage, guarded_storage
 from newsbot.dedup.index import NearIndex
 from newsbot.frontier.base import Frontier
 from newsbot.items import Article
 from newsbot.rules import RuleSet
 from newsbot.rules.schema import Rule
 from newsbot.sites.counters import SiteBooks
-from newsbot.storage.base import Storage, Stored
+from newsbot.storage.articles import Stored
+from newsbot.storage.base import Storage
 from newsbot.storage.notes import Notes
 
 MAX_HOSTS = 65_536
@@ -58,14 +58,12 @@ class Context:
         """Work with these backends, each behind the availability guard."""
         self.bare_frontier = frontier
         self.frontier = cast("Frontier", self._guarded("frontier", frontier))
-        self.storage = cast("Storage", self._guarded("storage", storage))
+        self.storage = guarded_storage(storage, self.outage)
         self.index = cast("NearIndex", self._guarded("index", index))
         self.archive = archive
-        self._local_storage = backends.is_local(storage)
 
-    def _guarded(self, name: str, part: Frontier | Storage | NearIndex) -> Guarded:
-        local = backends.is_local(part)
-        return Guarded(part, name, backends.place_of(part), self.outage, local=local)
+    def _guarded(self, name: str, part: Frontier | NearIndex) -> Guarded:
+        return Guarded(part, name, part.place, self.outage, local=part.is_local)
 
     @property
     def is_open(self) -> bool:
@@ -75,7 +73,7 @@ class Context:
     @property
     def notes(self) -> Notes:
         """The storage as keeper of notes."""
-        return cast("Notes", self.storage)
+        return self.storage.notes
 
     async def store(self, article: Article, over: str | None = None) -> Stored:
         """Keep an article; while a server is waited for, other pages are worked on.
@@ -83,9 +81,9 @@ class Context:
         Raises :class:`newsbot.errors.DataError` kinds.
         """
         with self.timed("store"):
-            if self._local_storage:
-                return self.storage.store(article, over)
-            guarded = cast("Guarded", self.storage)
+            if self.storage.is_local:
+                return self.storage.articles.store(article, over)
+            guarded = cast("Guarded", self.storage.articles)
             return cast("Stored", await guarded.in_thread("store", article, over))
 
     def close(self) -> None:

@@ -36,16 +36,16 @@ class Hubs:
         found = topic_and_hubs(headers, response.url, hubs, self_url)
         notes = self._context.notes
         if self._offers is None:
-            self._offers = notes.notes(HUB)
+            self._offers = notes.all(HUB)
         page, known = visit.lease.entry.url, self._offers
         if found is None:
             if known.pop(page, None) is not None:
-                notes.forget_note(HUB, page)
+                notes.forget(HUB, page)
             return
         offer: dict[str, Any] = {
             "topic": found[0][:2000],
             "hubs": [hub[:2000] for hub in found[1][:MAX_HUBS]],
         }
         if known.get(page) != offer and len(known) < _MAX_OFFERS:
-            notes.save_note(HUB, page, offer)
+            notes.save(HUB, page, offer)
             known[page] = offer

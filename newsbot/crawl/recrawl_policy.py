@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import islice
-from typing import Any, cast
+from typing import Any
 
 from newsbot.clock import DAY, Clock
 from newsbot.crawl.context import Context
@@ -20,7 +20,6 @@ from newsbot.recrawl.planning import DEAD_AFTER
 from newsbot.recrawl.sources import POLLS_AN_HOUR, first_threshold
 from newsbot.rules.schema import RECRAWL
 from newsbot.storage.base import Storage
-from newsbot.storage.notes import Notes
 
 ADJUST_EVERY = 600.0
 """Seconds between two corrections of the threshold, whichever worker makes them."""
@@ -53,9 +52,9 @@ class PollBudget:
 
     def _adjusted(self, storage: Storage, now: float) -> tuple[float, float]:
         """Return the threshold, and for how many seconds it may be taken for right."""
-        notes = cast("Notes", storage)
-        kept = notes.notes(NOTE[0]).get(NOTE[1], {})
-        sources = storage.sources()
+        notes = storage.notes
+        kept = notes.all(NOTE[0]).get(NOTE[1], {})
+        sources = storage.sources.all()
         alive = max(1, sum(source.failures < DEAD_AFTER for source in sources))
         budget = self._budget or POLLS_AN_HOUR * alive
         polls = sum(source.polls for source in sources)
@@ -78,7 +77,7 @@ class PollBudget:
                 "sources": alive,
                 "budget": budget,
             }
-            notes.save_note(*NOTE, note)
+            notes.save(*NOTE, note)
         return controller.value, GROWING if changed or not sources else ADJUST_EVERY
 
 
@@ -121,7 +120,7 @@ class PagePrices:
         now = self._clock()
         at, policy = self._known.get((domain, kind), (0.0, None))
         if policy is None or not at <= now < at + ANEW_AFTER:
-            pages = islice(storage.iter_pages(source=domain, kind=kind), SAMPLE)
+            pages = islice(storage.pages.iter(source=domain, kind=kind), SAMPLE)
             rates = [rate for page in pages if (rate := rough_rate(page, self._visits_each)) is not None]
             number = number_for(rates, self._visits_each) if rates else 0.0
             policy = Optimum(number, self._visits_each)

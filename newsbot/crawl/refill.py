@@ -104,9 +104,9 @@ class Refill:
         self._anew = so_far is None
         self._queued = 0
         if so_far is None:
-            self._pages = self._storage.iter_pages()
+            self._pages = self._storage.pages.iter()
         else:
-            self._pages = self._storage.due_pages(after=so_far, until=self._until)
+            self._pages = self._storage.pages.due(after=so_far, until=self._until)
 
     def _finish(self) -> None:
         self._pages = None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import cast
 
 from newsbot.crawl.context import Context
 from newsbot.crawl.failures import is_no_source
@@ -13,8 +12,7 @@ from newsbot.items import PageRecord, Reason
 from newsbot.recrawl.policy import FixedIntervals, Policy
 from newsbot.recrawl.sources import SourceIndex
 from newsbot.rules import RuleSet
-from newsbot.storage.base import SourceRecord
-from newsbot.storage.polls import Poll, PollLog
+from newsbot.storage.sources import Poll, SourceRecord
 
 _NO_POLL = (Reason.TOO_YOUNG, Reason.UNNAMED)
 """Ends of visits that asked the site nothing."""
@@ -34,7 +32,7 @@ class SourceRegistry:
 
     def read(self) -> None:
         """Read what earlier crawls found. Raises :class:`newsbot.errors.DataError`."""
-        known = [one for one in self._context.storage.sources() if one.kind in ("feed", "sitemap")]
+        known = [one for one in self._context.storage.sources.all() if one.kind in ("feed", "sitemap")]
         self.dead = {one.url for one in known if one.failures and is_no_source(one.last_error or "")}
         self.with_sources = {one.source for one in known if one.url not in self.dead}
         self.take_rules(self._context.rules)
@@ -49,7 +47,7 @@ class SourceBook:
 
     def __init__(self, context: Context, budget: PollBudget, visit: Visit, url: str) -> None:
         self._context, self._visit = context, visit
-        known = {source.url: source for source in context.storage.sources(visit.rule.domain)}
+        known = {source.url: source for source in context.storage.sources.all(visit.rule.domain)}
         self._source = known.get(url) or SourceRecord(url=url, source=visit.rule.domain, kind=visit.kind)
         self._recall_hints()
         self.policy: Policy = FixedIntervals()
@@ -89,7 +87,7 @@ class SourceBook:
         source.next_due = record.next_due
         if isinstance(self.policy, SourceIndex):
             source.rhythm = self.policy.rhythm
-        self._context.storage.save_sources([source])
+        self._context.storage.sources.save([source])
         visit.booked = True
 
     def _log(self, now: float) -> None:
@@ -103,4 +101,4 @@ class SourceBook:
             size=0 if outcome.not_modified else int(self._visit.page.get("content_length") or 0),
             unchanged=outcome.not_modified or outcome.changed is False,
         )
-        cast("PollLog", self._context.storage).log_poll(self._source.url, poll)
+        self._context.storage.sources.log_poll(self._source.url, poll)

@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from newsbot.dedup.index import Near
-from newsbot.storage.base import story_id
+from newsbot.storage.stories import story_id
 from newsbot.text.words import MAX_TEXT
 
 __all__ = ["Decision", "Neighbour", "Relation", "decide", "different_news", "numbers_in", "story_id"]

@@ -56,6 +56,14 @@ class NearIndex(Protocol):
     """Texts by resemblance. Any number of processes may share one; faults are :class:`DataError`."""
 
     @property
+    def place(self) -> str:
+        """What people call the place of the data: ``data file`` or the server's product."""
+
+    @property
+    def is_local(self) -> bool:
+        """True for the embedded data file."""
+
+    @property
     def keep(self) -> float:
         """Seconds after which this process forgets a text; of several that differ the least counts."""
 

@@ -35,7 +35,7 @@ def rebuild(
     each; ``met`` gets an article with what resembles it. Raises :class:`newsbot.errors.DataError` kinds.
     """
     number = 0
-    for article in storage.iter_articles():
+    for article in storage.articles.iter():
         moment = None if article.fetched_at is None else article.fetched_at.timestamp()
         if moment is None or moment < now - index.keep or not wanted(article):
             continue
@@ -51,7 +51,7 @@ def reunite(storage: Storage, article: Article, near: list[Near]) -> bool:
 
     It is judged as if it had just come. Raises :class:`newsbot.errors.DataError` kinds.
     """
-    kept = {one.doc_id: text for one in near[:MAX_NEIGHBOURS] if (text := storage.article(one.doc_id))}
+    kept = {one.doc_id: text for one in near[:MAX_NEIGHBOURS] if (text := storage.articles.get(one.doc_id))}
     if {one.story for one in kept.values()} <= {article.story}:
         return False
     peers = place(article, [one for one in near if one.doc_id in kept], kept).peers

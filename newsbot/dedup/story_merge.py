@@ -2,7 +2,7 @@
 
 A text is put into the index before it is stored; of two workers that meet like texts at the same instant at
 least one finds the other's there (its *peer*), stored or not. So after an article was stored its story is
-joined with those of its peers (:meth:`newsbot.storage.base.Storage.join_stories`). A peer that is not stored
+joined with those of its peers (:meth:`newsbot.storage.stories.Stories.join`). A peer that is not stored
 yet counts by the story that it would begin, which leads to the joined one from then on; when that peer is
 stored, it looks where its own story is now. Each writes first and looks then: of two at least one sees what
 the other has written.
@@ -24,7 +24,8 @@ from newsbot.dedup.decision import Decision, Neighbour, decide, numbers_in
 from newsbot.dedup.index import Near
 from newsbot.dedup.minhash import exact, shingle_hashes
 from newsbot.items import Article
-from newsbot.storage.base import Storage, story_id
+from newsbot.storage.base import Storage
+from newsbot.storage.stories import story_id
 
 
 def settle(storage: Storage, canonical_url: str, peers: Sequence[str], kept_as: str | None = None) -> str:
@@ -36,12 +37,12 @@ def settle(storage: Storage, canonical_url: str, peers: Sequence[str], kept_as: 
     """
     urls = [canonical_url, *([kept_as] if kept_as else []), *peers]
     story = join(storage, urls)
-    kept = storage.article(canonical_url) if peers or kept_as else None
+    kept = storage.articles.get(canonical_url) if peers or kept_as else None
     if kept is not None and kept.duplicate_of is not None and kept.story is not None:
-        twin = storage.article(kept.duplicate_of)
+        twin = storage.articles.get(kept.duplicate_of)
         if twin is not None and story_id(twin.canonical_url) == story_id(kept.canonical_url):
             # the address that it nearly equals turned out to be one of its own
-            storage.assign_story(kept.canonical_url, kept.story, None)
+            storage.stories.assign(kept.canonical_url, kept.story, None)
     return story
 
 
@@ -50,9 +51,9 @@ def join(storage: Storage, canonical_urls: Sequence[str]) -> str:
 
     Raises :class:`newsbot.errors.DataError` kinds.
     """
-    joined = storage.join_stories(canonical_urls)
+    joined = storage.stories.join(canonical_urls)
     if joined.missing:
-        joined = storage.join_stories(canonical_urls)
+        joined = storage.stories.join(canonical_urls)
     return joined.story
 
 

@@ -148,6 +148,14 @@ class HostCopy:
 class Frontier(Protocol):
     """See the module's text for states and guarantees."""
 
+    @property
+    def place(self) -> str:
+        """What people call the place of the data: ``data file`` or the server's product."""
+
+    @property
+    def is_local(self) -> bool:
+        """True for the embedded data file."""
+
     # --- putting in
     def add(self, entries: Sequence[Entry], *, force: bool = False) -> list[Added]:
         """Queue what is new; one verdict an entry, in order. Idempotent.

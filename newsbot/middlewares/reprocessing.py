@@ -73,7 +73,7 @@ class ReprocessingMiddleware:
         if untouched and found and not visit.kind.is_source and self._frontier_knows_all():
             return
         key = lease.entry.fingerprint
-        visit.record = self._context.storage.pages([key]).get(key)
+        visit.record = self._context.storage.pages.get([key]).get(key)
 
     def process_response(self, request: Request, response: Response) -> Request | Response:
         """Note status and validators of the answer in the visit; after HEAD, ask for the page if need be."""

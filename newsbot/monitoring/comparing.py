@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from newsbot.storage.checks import CheckedPage, PageCheck
+from newsbot.storage.spider_results import CheckedPage, PageCheck
 
 STATUS, TARGET, TYPE, SERVER, SIZE, NEW, CONTENT = (
     "status",

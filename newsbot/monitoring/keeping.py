@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from newsbot.storage.notes import MAX_NOTE, Notes
-from newsbot.storage.records import to_json
+from newsbot.storage.notes import MAX_NOTE, Notes, to_json
 
 SUMMARIES = "monitor"
 """The kind of the notes with one summary a site, by domain."""
@@ -36,26 +35,26 @@ def keep_report(notes: Notes, report: Mapping[str, Any], run: Mapping[str, Any])
     """
     domain = str(report["site"])
     for part, names in PARTS.items():
-        notes.save_note(_kind(domain), part, _fitting({name: report[name] for name in names}))
-    earlier = notes.notes(SUMMARIES).get(domain, {}).get("runs", [])
+        notes.save(_kind(domain), part, _fitting({name: report[name] for name in names}))
+    earlier = notes.all(SUMMARIES).get(domain, {}).get("runs", [])
     runs = [one for one in earlier if one.get("began") != run.get("began")]
     summary = {name: value for name, value in report.items() if name not in _LISTS}
     summary["runs"] = [*runs, dict(run)][-MAX_RUNS:]
-    notes.save_note(SUMMARIES, domain, _fitting(summary))
+    notes.save(SUMMARIES, domain, _fitting(summary))
 
 
 def monitored(notes: Notes) -> dict[str, dict[str, Any]]:
     """Return by domain the summary of each site: a report without its lists, and ``runs``."""
-    return notes.notes(SUMMARIES)
+    return notes.all(SUMMARIES)
 
 
 def kept_report(notes: Notes, domain: str) -> dict[str, Any] | None:
     """Return the last report on a site, its lists as far as kept, and ``runs``; None: there is none."""
-    summary = notes.notes(SUMMARIES).get(domain)
+    summary = notes.all(SUMMARIES).get(domain)
     if summary is None:
         return None
     found: dict[str, Any] = {name: [] for name in _LISTS} | {"depths": {}, "tree": {}}
-    for part in notes.notes(_kind(domain)).values():
+    for part in notes.all(_kind(domain)).values():
         found |= part
     return found | summary
 
@@ -63,13 +62,13 @@ def kept_report(notes: Notes, domain: str) -> dict[str, Any] | None:
 def forget_lists(notes: Notes, domain: str) -> None:
     """Delete the lists that name pages of a site, until the next run; figures stay."""
     for part in PARTS:
-        notes.forget_note(_kind(domain), part)
+        notes.forget(_kind(domain), part)
 
 
 def forget_report(notes: Notes, domain: str) -> bool:
     """Delete what is kept of a site; False if nothing was."""
     forget_lists(notes, domain)
-    return notes.forget_note(SUMMARIES, domain)
+    return notes.forget(SUMMARIES, domain)
 
 
 def _kind(domain: str) -> str:

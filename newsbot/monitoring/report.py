@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from heapq import nlargest
 from operator import itemgetter
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import unquote
 
 import numpy as np
@@ -21,7 +21,7 @@ from newsbot.items import Kind, PageRecord
 from newsbot.monitoring.comparing import CONTENT, NEW, WEIGHT, changes_of
 from newsbot.monitoring.structure import Structure, folders, section
 from newsbot.storage.base import Storage
-from newsbot.storage.checks import CheckedPage, PageChecks
+from newsbot.storage.spider_results import CheckedPage
 from newsbot.urls import canonicalize, fingerprint
 
 
@@ -69,11 +69,7 @@ Report = dict[str, Any]
 """JSON-able; docs/monitoring.md has every field."""
 
 
-class Monitored(Storage, PageChecks, Protocol):
-    """A storage with page records and checks: all of ours."""
-
-
-def site_report(storage: Monitored, domain: str, *, limit: int = LIMIT) -> Report:
+def site_report(storage: Storage, domain: str, *, limit: int = LIMIT) -> Report:
     """Return the report on a site (a rule's domain). Raises :class:`newsbot.errors.DataError`."""
     survey = _Survey(storage, domain, limit)
     for page, checked in _pages(storage, domain):
@@ -81,13 +77,13 @@ def site_report(storage: Monitored, domain: str, *, limit: int = LIMIT) -> Repor
     return survey.report()
 
 
-def _pages(storage: Monitored, domain: str) -> Iterator[tuple[PageRecord | None, CheckedPage | None]]:
+def _pages(storage: Storage, domain: str) -> Iterator[tuple[PageRecord | None, CheckedPage | None]]:
     """Yield each known or checked page of a site once."""
-    for pages in _batches(storage.iter_pages(source=domain)):
-        checked = storage.checked([page.fingerprint for page in pages])
+    for pages in _batches(storage.pages.iter(source=domain)):
+        checked = storage.checks.get([page.fingerprint for page in pages])
         for page in pages:
             yield page, checked.get(page.fingerprint)
-    for one in storage.iter_checked(domain, unlisted=True):
+    for one in storage.checks.iter(domain, unlisted=True):
         yield None, one
 
 
@@ -105,10 +101,10 @@ def _batches(things: Iterable[Any]) -> Iterator[list[Any]]:
 class _Survey:
     """Adds up the pages of one site."""
 
-    def __init__(self, storage: Monitored, domain: str, limit: int) -> None:
+    def __init__(self, storage: Storage, domain: str, limit: int) -> None:
         self.domain = domain
         self._limit = limit
-        sources = storage.sources(domain)
+        sources = storage.sources.all(domain)
         self._lists = {_key(one.url) for one in sources if one.kind in (Kind.FEED, Kind.SITEMAP)}
         self._fronts = {_key(one.url) for one in sources if one.kind is Kind.SECTION}
         self._rough = {_rough(one.url) for one in sources}

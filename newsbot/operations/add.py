@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 from itertools import islice
-from typing import cast
 
 from newsbot.crawl.entries import entry_for, page_for
 from newsbot.errors import ArgumentError
@@ -44,7 +43,7 @@ def queue_by_hand(
 
     Raises :class:`ArgumentError` if one of them was taken out and is to stay out.
     """
-    _must_be_allowed(entries, cast("Notes", storage))
+    _must_be_allowed(entries, storage.notes)
     now = time.time()
     for entry in {entry.host: entry for entry in entries}.values():
         rule = rules.for_url(entry.url)
@@ -53,13 +52,13 @@ def queue_by_hand(
     verdicts: list[Added] = []
     for start in range(0, len(entries), BATCH):
         batch = entries[start : start + BATCH]
-        storage.discover([page_for(entry, now) for entry in batch])
+        storage.pages.discover([page_for(entry, now) for entry in batch])
         verdicts += frontier.add(batch, force=True)
     return verdicts
 
 
 def _host_is_known(storage: Storage, domain: str, host: str) -> bool:
-    return any(page.host == host for page in islice(storage.iter_pages(source=domain), LOOKED_AT))
+    return any(page.host == host for page in islice(storage.pages.iter(source=domain), LOOKED_AT))
 
 
 def _must_be_allowed(entries: Iterable[Entry], notes: Notes) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, cast
+from typing import Any
 
 from newsbot.clock import utc
 from newsbot.frontier.base import Entry, Frontier, HostCopy, Known
@@ -19,7 +19,6 @@ from newsbot.rules.schema import Rule
 from newsbot.search.query import ArticleFilter
 from newsbot.sites.removals import tombstone_of
 from newsbot.storage.base import Storage
-from newsbot.storage.notes import Notes
 from newsbot.urls import canonicalize, fingerprint, host_key
 
 MAX_MEMBERS = 20
@@ -67,14 +66,16 @@ def explain(
     ``now`` in POSIX seconds. Raises ``ValueError`` for what is no absolute http(s) URL.
     """
     if storage:
-        rules = rules.dropping(session_keys(cast("Notes", storage)))
+        rules = rules.dropping(session_keys(storage.notes))
     rule = rules.for_url(url)
     canonical = canonicalize(url, rule.drop_query)
     key = fingerprint(canonical)
-    page = storage.pages([key]).get(key) if storage else None
+    page = storage.pages.get([key]).get(key) if storage else None
     if page is not None:  # items of a feed may live elsewhere and still belong to the feed's site
         rule = rules.get(page.source) or rule
-    article = (storage.article(canonical) or storage.article(canonicalize(url))) if storage else None
+    article = (
+        (storage.articles.get(canonical) or storage.articles.get(canonicalize(url))) if storage else None
+    )
     link = Link(url=url, where=Where.BODY)
     host = host_key(url)
     return Explanation(
@@ -92,20 +93,20 @@ def explain(
         known=frontier.known([key]).get(key) if frontier else None,
         entry=frontier.entry(key) if frontier else None,
         article=article,
-        versions=len(storage.versions(article.canonical_url)) if storage and article else 0,
+        versions=len(storage.articles.versions(article.canonical_url)) if storage and article else 0,
         story=_others(storage, article) if storage and article else (),
-        removed=tombstone_of(cast("Notes", storage), key, host) if storage else None,
+        removed=tombstone_of(storage.notes, key, host) if storage else None,
         pace=frontier.host(host) if frontier else None,
     )
 
 
 def _learned(storage: Storage | None, rule: Rule) -> LearnedRule | None:
-    return kept(cast("Notes", storage), rule.domain)[1] if storage and learns(rule) else None
+    return kept(storage.notes, rule.domain)[1] if storage and learns(rule) else None
 
 
 def _others(storage: Storage, article: Article) -> Sequence[Article]:
     if article.story is None:
         return ()
-    members = storage.iter_articles(ArticleFilter(story=article.story))
+    members = storage.articles.iter(ArticleFilter(story=article.story))
     others = (member for member in members if member.canonical_url != article.canonical_url)
     return tuple(islice(others, MAX_MEMBERS))

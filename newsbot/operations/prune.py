@@ -11,7 +11,7 @@ from pathlib import Path
 
 from newsbot.clock import utc
 from newsbot.errors import UserError
-from newsbot.storage.retention import Retention
+from newsbot.storage.upkeep import Removal
 from newsbot.warc.folder import SUFFIX
 
 BATCH = 1000
@@ -35,7 +35,7 @@ def prune_archive(folder: Path, before: float, *, delete: bool) -> int:
     return count
 
 
-def prune_versions(storage: Retention, before: float, *, delete: bool) -> int:
+def prune_versions(storage: Removal, before: float, *, delete: bool) -> int:
     """Return how many earlier versions of articles are from before a moment (POSIX seconds)."""
     moment = utc(before)
     count = storage.old_versions(moment)
@@ -44,7 +44,7 @@ def prune_versions(storage: Retention, before: float, *, delete: bool) -> int:
     return count
 
 
-def prune_pages(storage: Retention, before: float, *, delete: bool) -> int:
+def prune_pages(storage: Removal, before: float, *, delete: bool) -> int:
     """Return how many pages that are never due again have history from before a moment (POSIX seconds)."""
     count = storage.old_pages(before)
     if delete:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import TypeVar, cast
+from typing import TypeVar
 
 from newsbot.clock import Clock, system_clock
 from newsbot.crawl.links.usual_places import NOTE_KIND as GUESSES
@@ -20,10 +20,8 @@ from newsbot.sites.health import NOTE_KIND as HEALTH
 from newsbot.sites.removals import bury, forget_texts, within
 from newsbot.sites.shared_lines import NOTE_KIND as LINES
 from newsbot.storage.base import Storage
-from newsbot.storage.checks import PageChecks
 from newsbot.storage.notes import Notes
-from newsbot.storage.removal import AT_ONCE, Removal
-from newsbot.storage.results import SearchResults
+from newsbot.storage.upkeep import REMOVED_AT_ONCE
 from newsbot.urls import canonicalize, fingerprint, host_key
 
 _Thing = TypeVar("_Thing")
@@ -65,14 +63,14 @@ def find_url(url: str, rules: RuleSet, storage: Storage) -> Found:
     """
     names = {canonicalize(url), canonicalize(url, rules.for_url(url).drop_query)}
     found = Found(what=url, domain=None)
-    for article in {one.canonical_url: one for name in names if (one := storage.article(name))}.values():
+    for article in {one.canonical_url: one for name in names if (one := storage.articles.get(name))}.values():
         found.articles.append(article.canonical_url)
-        found.versions += len(storage.versions(article.canonical_url)) - 1
+        found.versions += len(storage.articles.versions(article.canonical_url)) - 1
         names |= {article.canonical_url, canonicalize(article.url)}
-        names.update(cast("Removal", storage).addresses([article.canonical_url]))
+        names.update(storage.removal.addresses([article.canonical_url]))
     found.addresses = sorted(names)
-    found.pages = list(storage.pages([fingerprint(name) for name in found.addresses]))
-    found.sources = [record.url for record in storage.sources() if _canonical(record.url) in names]
+    found.pages = list(storage.pages.get([fingerprint(name) for name in found.addresses]))
+    found.sources = [record.url for record in storage.sources.all() if _canonical(record.url) in names]
     return found
 
 
@@ -84,18 +82,18 @@ def find_domain(domain: str, storage: Storage) -> Found:
     def belongs(url: str, source: str) -> bool:
         return source == domain or within(host_key(url), only)
 
-    sites = {domain, *storage.sites(), *(record.source for record in storage.sources())}
+    sites = {domain, *storage.sites.all(), *(record.source for record in storage.sources.all())}
     related = [site for site in sites if within(site, only) or within(domain, frozenset((site,)))]
     found.sites = sorted(site for site in related if within(site, only))
     for site in sorted(related):
-        for article in storage.iter_articles(ArticleFilter(source=site)):
+        for article in storage.articles.iter(ArticleFilter(source=site)):
             if belongs(article.canonical_url, site):
                 found.articles.append(article.canonical_url)
                 found.versions += article.version - 1
         found.pages += [
-            page.fingerprint for page in storage.iter_pages(source=site) if belongs(page.url, site)
+            page.fingerprint for page in storage.pages.iter(source=site) if belongs(page.url, site)
         ]
-        found.sources += [record.url for record in storage.sources(site) if belongs(record.url, site)]
+        found.sources += [record.url for record in storage.sources.all(site) if belongs(record.url, site)]
     return found
 
 
@@ -107,18 +105,18 @@ def remove(
     The note comes first: a crawl that runs collects none of it anew.
     """
     at = clock()
-    bury(cast("Notes", storage), urls=found.addresses, domain=found.domain, at=at, reason=reason)
-    taker = cast("Removal", storage)
+    bury(storage.notes, urls=found.addresses, domain=found.domain, at=at, reason=reason)
+    taker = storage.removal
     for some in _batches(found.articles):
         forget_texts(index, some, at)
-        taker.remove_articles(some)
+        taker.articles(some)
     for keys in _batches(dict.fromkeys([*found.pages, *map(fingerprint, found.addresses)])):
-        taker.remove_pages(keys)
+        taker.pages(keys)
     for urls in _batches(found.sources):
-        taker.remove_sources(urls)
+        taker.sources(urls)
     for site in found.sites:
-        taker.forget_site(site)
-        _forget_lessons(cast("Notes", storage), site)
+        taker.site(site)
+        _forget_lessons(storage.notes, site)
     if found.domain is not None:
         _forget_results(found.domain, storage)
     _forget_checks(found, storage)
@@ -127,37 +125,37 @@ def remove(
 def _forget_lessons(notes: Notes, site: str) -> None:
     """Delete what crawls have learned of a site: addresses, lines, how its pages were lately."""
     for kind in (LESSONS + site, LINES + site, GUESSES + site):
-        for key in notes.notes(kind):
-            notes.forget_note(kind, key)
-    notes.forget_note(HEALTH, site)
-    notes.forget_note(CLAIMS, site)
+        for key in notes.all(kind):
+            notes.forget(kind, key)
+    notes.forget(HEALTH, site)
+    notes.forget(CLAIMS, site)
 
 
 def _forget_results(domain: str, storage: Storage) -> None:
     """Delete what searches found on pages of a domain, also on those that have no record."""
-    searched, only = cast("SearchResults", storage), frozenset((domain,))
-    for search in searched.searches():
+    searched, only = storage.searches, frozenset((domain,))
+    for search in searched.all():
         urls = (one.url for one in searched.results(search.search))
         keys = (fingerprint(url) for url in urls if within(host_key(url), only))
         for some in _batches(keys):
-            cast("Removal", storage).remove_pages(some)
+            storage.removal.pages(some)
 
 
 def _forget_checks(found: Found, storage: Storage) -> None:
     """Delete what the monitor keeps, also of pages without a record, and the lists that name them."""
-    checks, notes = cast("PageChecks", storage), cast("Notes", storage)
+    checks, notes = storage.checks, storage.notes
     only = frozenset([] if found.domain is None else [found.domain])
     hosts = [host_key(url) for url in found.addresses] + list(only)
     for url in found.addresses:
-        checks.forget_checks(url=url)
+        checks.forget(url=url)
     for site in monitored(notes):
         if within(site, only):
-            checks.forget_checks(source=site)
+            checks.forget(source=site)
             forget_report(notes, site)
         elif any(within(host, frozenset((site,))) for host in hosts):
-            for page in checks.iter_checked(site):
+            for page in checks.iter(site):
                 if within(host_key(page.url), only):
-                    checks.forget_checks(url=page.url)
+                    checks.forget(url=page.url)
             forget_lists(notes, site)
 
 
@@ -168,7 +166,7 @@ def wait_for_crawls(seconds: float) -> None:
 
 def _batches(things: Iterable[_Thing]) -> Iterator[list[_Thing]]:
     given = iter(things)
-    while some := list(islice(given, AT_ONCE)):
+    while some := list(islice(given, REMOVED_AT_ONCE)):
         yield some
 
 

@@ -14,7 +14,8 @@ from newsbot.rules.schema import Rule
 from newsbot.search.query import ArticleFilter
 from newsbot.sites.health import Health, health
 from newsbot.sites.statistics import share
-from newsbot.storage.base import SiteRecord, SourceRecord, Storage
+from newsbot.storage.base import Storage
+from newsbot.storage.sources import SiteRecord, SourceRecord
 from newsbot.urls import canonicalize
 
 
@@ -41,9 +42,9 @@ class Site:
 
 def sites_of(storage: Storage, rules: RuleSet, domain: str | None = None) -> Iterator[Site]:
     """Yield all sites of rules and data by domain, or the one of this domain (known or not)."""
-    records = storage.sites()
+    records = storage.sites.all()
     polled: dict[str, list[SourceRecord]] = defaultdict(list)
-    for record in storage.sources(domain):
+    for record in storage.sources.all(domain):
         polled[record.source].append(record)
     for one in [domain] if domain else _known(records, polled, rules):
         rule = rules.get(one)
@@ -51,7 +52,7 @@ def sites_of(storage: Storage, rules: RuleSet, domain: str | None = None) -> Ite
         sources = [*sorted(polled[one], key=lambda record: (record.kind, record.url)), *never]
         yield Site(
             domain=one,
-            articles=storage.count_articles(ArticleFilter(source=one)),
+            articles=storage.articles.count(ArticleFilter(source=one)),
             record=records.get(one) or SiteRecord(source=one),
             sources=sources,
             named=frozenset(record.url for record in sources if _is_named(record, rule)),
@@ -60,7 +61,7 @@ def sites_of(storage: Storage, rules: RuleSet, domain: str | None = None) -> Ite
 
 def known_sites(storage: Storage, rules: RuleSet) -> list[str]:
     """Return the domains of all sites of the rules and the data."""
-    return _known(storage.sites(), (record.source for record in storage.sources()), rules)
+    return _known(storage.sites.all(), (record.source for record in storage.sources.all()), rules)
 
 
 def _known(records: Iterable[str], polled: Iterable[str], rules: RuleSet) -> list[str]:

@@ -15,7 +15,7 @@ from newsbot.crawl.links.canonical import (
 from newsbot.dedup.same_article import is_one_article
 from newsbot.extraction.page.variants import is_variant
 from newsbot.items import Article
-from newsbot.storage.records import of_one_page
+from newsbot.storage.articles import of_one_page
 from newsbot.urls import canonicalize, fingerprint
 
 
@@ -41,7 +41,7 @@ class AddressChoice:
         variant = is_variant(own, claim)
         if not variant and self._canonical.is_of_another_site(item.source, claim):
             return self._go_home(item, own)
-        kept = self._context.storage.article(claim)
+        kept = self._context.storage.articles.get(claim)
         if kept is None:
             if _has_a_name(there, item, own) or not (variant or self._canonical.may_name(item.source, claim)):
                 return self._go_home(item, own)
@@ -68,13 +68,13 @@ class AddressChoice:
 
     def _at_address(self, item: Article, own: str) -> Article | None:
         """Return what is kept under the page's address; move an article of another page away."""
-        kept = self._context.storage.article(own)
+        kept = self._context.storage.articles.get(own)
         if kept is None or not came_from_elsewhere(kept, own):
             return kept
         if is_one_article(kept, item):
             self._trust.saw(self._context.notes, item.source, kept.url, right=True)
             return kept
-        return None if self._canonical.free_address(kept) else self._context.storage.article(own)
+        return None if self._canonical.free_address(kept) else self._context.storage.articles.get(own)
 
     def _refuted(self, item: Article, kept: Article, claim: str, *, variant: bool) -> None:
         """The address holds quite another text: some templates name one address on all pages."""

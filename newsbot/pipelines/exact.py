@@ -60,19 +60,19 @@ class CopyFilter:
         Raises :class:`newsbot.errors.DataError`; may then be called again.
         """
         kept = self._addresses.choose(item)
-        owner = self._context.storage.text_owner(item.source, item.content_hash)
+        owner = self._context.storage.texts.owner(item.source, item.content_hash)
         if owner is not None and fingerprint(owner) != fingerprint(item.canonical_url):
-            self._context.storage.store(item)  # records this address beside the owner's
+            self._context.storage.articles.store(item)  # records this address beside the owner's
             self._removals.stored(item)
             self._context.count("duplicates/text")
             self._context.count_site(item.source, "duplicates")
             raise Dropped(Reason.SAME_TEXT, f"as {owner}")
         if kept is not None and (_is_same(kept, item) if owner is not None else _is_trifle(kept, item)):
             if owner is not None and fingerprint(canonicalize(item.url)) != fingerprint(item.canonical_url):
-                self._context.storage.store(item)  # records this address
+                self._context.storage.articles.store(item)  # records this address
                 self._removals.stored(item)
             if kept.rights != item.rights:  # a reservation holds from now on, also for an unchanged text
-                self._context.storage.save_rights(kept.canonical_url, item.rights)
+                self._context.storage.articles.save_rights(kept.canonical_url, item.rights)
             settle(self._context.storage, kept.canonical_url, ())  # who stored it may have been killed before
             self._context.count("articles/unchanged")
             raise Dropped(Reason.UNCHANGED)

@@ -83,7 +83,7 @@ class StoryFinder:
         with self._context.timed("dedup_near"):
             missing = [one.doc_id for one in found.near[:MAX_NEIGHBOURS] if one.doc_id not in found.kept]
             for doc_id in missing:
-                kept = self._context.storage.article(doc_id)
+                kept = self._context.storage.articles.get(doc_id)
                 if kept is not None:
                     found.kept[doc_id] = kept
             return found.kept.keys() >= set(missing)

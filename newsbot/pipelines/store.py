@@ -16,8 +16,7 @@ from newsbot.items import Article, Reason
 from newsbot.pipelines.exact import CopyFilter
 from newsbot.pipelines.near import StoryFinder
 from newsbot.sites.removals import forget_texts, is_out
-from newsbot.storage.base import Stored, Verdict
-from newsbot.storage.records import of_one_page
+from newsbot.storage.articles import Stored, Verdict, of_one_page
 
 TRIES = 5
 """Times that another page may be stored under the article's URL while it is looked at."""
@@ -92,7 +91,7 @@ class StorePipeline:
         The index may have the text of either under the URL of the other: each is put where it belongs.
         """
         before = article.canonical_url
-        other = await self._context.outage.patiently(self._context.storage.article, before)
+        other = await self._context.outage.patiently(self._context.storage.articles.get, before)
         if other is not None:
             text = signature(other.text)
             await self._context.outage.patiently(
@@ -118,7 +117,7 @@ class StorePipeline:
         if placed is None:
             return
         with self._context.timed("store"):
-            before = self._context.storage.article(article.canonical_url)
+            before = self._context.storage.articles.get(article.canonical_url)
             if (
                 before is not None
                 and before.content_hash != over

@@ -40,7 +40,7 @@ def notifiers(notes: Notes, now: float) -> list[Notifier]:
     Raises :class:`newsbot.errors.DataError`.
     """
     found = []
-    for name, note in notes.notes(TRUST).items():
+    for name, note in notes.all(TRUST).items():
         then = Trust.of_note(note)
         trust = then.faded(now)
         protocol, _, host = name.partition(":")

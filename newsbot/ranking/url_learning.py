@@ -162,7 +162,7 @@ class Lessons:
 
         What was learned last from the examples of all is the rule of all.
         """
-        told = storage.notes(NOTE_KIND + domain)
+        told = storage.all(NOTE_KIND + domain)
 
         def examples(note: dict[str, Any] | None, site: _Site) -> dict[str, Any]:
             self._merge(domain, site, {**told, "examples": note or {}})
@@ -213,7 +213,7 @@ class Lessons:
 
 def kept(storage: Notes, domain: str) -> tuple[Examples, LearnedRule | None]:
     """Return the examples and what was learned of a site in earlier crawls."""
-    notes = storage.notes(NOTE_KIND + domain)
+    notes = storage.all(NOTE_KIND + domain)
     examples, rule = Examples(), None
     try:
         examples.merge(notes.get("examples", {}))
@@ -238,7 +238,7 @@ _SESSION_KEYS = SharedNotes(SESSION_NOTE, _with_keys)
 
 def session_keys(storage: Notes) -> dict[str, tuple[str, ...]]:
     """Return the query keys that carry sessions' ids, by domain."""
-    known = storage.notes(SESSION_NOTE)
+    known = storage.all(SESSION_NOTE)
     return {domain: tuple(map(str, note.get("keys") or ())) for domain, note in known.items()}
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from newsbot.clock import parse_duration
 from newsbot.errors import ArgumentError, UserError
@@ -43,7 +43,6 @@ from newsbot.simulator.strategies import MOST_A_DAY, PushSettings
 from newsbot.simulator.strategy_choice import Choice, choose
 from newsbot.simulator.visit_figures import UNITS
 from newsbot.storage.base import Storage
-from newsbot.storage.polls import PollLog
 
 MAX_WORKERS = 4
 """More would need more memory than the plan is worth."""
@@ -340,9 +339,9 @@ def _worlds(options: Any, session: Session, settings: SiteSettings) -> Worlds:
     if not options.from_data:
         return Generated(settings)
     with session.open_storage() as storage:
-        kinds = {one.url: one.kind for one in storage.sources()}
-        sources = from_polls(cast("PollLog", storage).polls(), kinds)
-        return Recorded([*sources, *from_pages(storage.iter_pages(kind=Kind.ARTICLE))], settings)
+        kinds = {one.url: one.kind for one in storage.sources.all()}
+        sources = from_polls(storage.sources.polls(), kinds)
+        return Recorded([*sources, *from_pages(storage.pages.iter(kind=Kind.ARTICLE))], settings)
 
 
 def _counter(session: Session, total: int) -> Callable[[], None]:

@@ -33,7 +33,7 @@ from newsbot.simulator.site_world import (
     SiteWorld,
     sort_events,
 )
-from newsbot.storage.polls import Poll
+from newsbot.storage.sources import Poll
 from newsbot.urls import host_key
 
 WEEK: Final = 7 * DAY

@@ -101,13 +101,13 @@ class SiteClaims:
             return
         for domain in _SHARED.write(storage, self._new):
             del self._new[domain]
-        for domain, note in storage.notes(NOTE_KIND).items():
+        for domain, note in storage.all(NOTE_KIND).items():
             if domain not in self._new:
                 self._sites[domain] = _claims(note)
 
     def _load(self, storage: Notes) -> None:
         if not self._read:
-            for domain, note in storage.notes(NOTE_KIND).items():
+            for domain, note in storage.all(NOTE_KIND).items():
                 self._sites[domain] = _claims(note)
             self._read = True
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 from newsbot.sites.statistics import site_counters
-from newsbot.storage.activity import Activity
-from newsbot.storage.base import SiteRecord, Storage
+from newsbot.storage.base import Storage
+from newsbot.storage.sources import SiteRecord
 
 
 @dataclass(slots=True)
@@ -36,7 +36,7 @@ class SiteBooks:
             if is_out(domain):
                 continue
             cause, at = self.last_error.get(domain, (None, None))
-            storage.count_site(
+            storage.sites.add(
                 SiteRecord(
                     source=domain,
                     counters=counters,
@@ -56,7 +56,7 @@ class SiteBooks:
             if not is_out(domain)
         }
         if grown:
-            cast("Activity", storage).add_activity(now, grown)
+            storage.activity.add(now, grown)
             for domain, counters in grown.items():
                 for what in counters:
                     name = f"newsbot/site/{domain}/{what}"

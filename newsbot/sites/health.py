@@ -9,9 +9,9 @@ from enum import StrEnum
 from typing import Any
 
 from newsbot.recrawl.planning import DEAD_AFTER
-from newsbot.storage.base import SourceRecord
 from newsbot.storage.notes import Notes
 from newsbot.storage.shared_notes import SharedNotes
+from newsbot.storage.sources import SourceRecord
 
 NOTE_KIND = "health"
 WINDOW = 40
@@ -86,7 +86,7 @@ def pages_from(plain: Mapping[str, Any]) -> Pages:
 
 def alarms(storage: Notes) -> dict[str, str]:
     """Return the alarm of each site that has one."""
-    found = {domain: pages_from(plain).alarm() for domain, plain in storage.notes(NOTE_KIND).items()}
+    found = {domain: pages_from(plain).alarm() for domain, plain in storage.all(NOTE_KIND).items()}
     return {domain: alarm for domain, alarm in found.items() if alarm is not None}
 
 
@@ -102,7 +102,7 @@ class SiteHealth:
     def saw(self, storage: Notes, domain: str, reason: str) -> None:
         """Add a page of a site. Raises :class:`newsbot.errors.DataError` when what is kept cannot be read."""
         if self._kept is None:
-            self._kept = storage.notes(NOTE_KIND)
+            self._kept = storage.all(NOTE_KIND)
         if domain not in self._sites and len(self._sites) < MAX_SITES:
             self._sites[domain] = pages_from(self._kept.pop(domain, {}))
         if domain in self._sites:

@@ -16,18 +16,18 @@ NOTE_KIND: Final = "paused"
 
 def paused(storage: Notes) -> dict[str, float]:
     """Return the paused domains, and since when (POSIX seconds)."""
-    return {domain: _since(note.get("at")) for domain, note in storage.notes(NOTE_KIND).items()}
+    return {domain: _since(note.get("at")) for domain, note in storage.all(NOTE_KIND).items()}
 
 
 def pause(storage: Notes, domain: str, now: float) -> None:
     """Pause a site; one that is paused stays so."""
-    if domain not in storage.notes(NOTE_KIND):
-        storage.save_note(NOTE_KIND, domain, {"at": now})
+    if domain not in storage.all(NOTE_KIND):
+        storage.save(NOTE_KIND, domain, {"at": now})
 
 
 def go_on(storage: Notes, domain: str) -> bool:
     """Let a site go on; False if it was not paused."""
-    return storage.forget_note(NOTE_KIND, domain)
+    return storage.forget(NOTE_KIND, domain)
 
 
 def _since(value: object) -> float:

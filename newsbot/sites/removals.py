@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any, cast
+from typing import Any
 
 from newsbot.clock import Clock
 from newsbot.dedup.index import NearIndex
@@ -18,7 +18,6 @@ from newsbot.errors import DataError
 from newsbot.items import Article
 from newsbot.storage.base import Storage
 from newsbot.storage.notes import Notes
-from newsbot.storage.removal import Removal
 from newsbot.urls import canonicalize, fingerprint, host_key
 
 REMOVED = "removed"
@@ -39,7 +38,7 @@ class Tombstones:
 
     def read(self, notes: Notes) -> None:
         """Read them all. Raises :class:`DataError`."""
-        kept = notes.notes(REMOVED)
+        kept = notes.all(REMOVED)
         self._domains = frozenset(key.removeprefix(_DOMAIN) for key in kept if key.startswith(_DOMAIN))
         self._urls = frozenset(fingerprint(key) for key in kept if not key.startswith(_DOMAIN))
         self._next = self._clock() + REFRESH
@@ -78,7 +77,7 @@ def bury(notes: Notes, *, urls: list[str], domain: str | None, at: float, reason
     """Note that these (canonical URLs, or one domain) are to stay out."""
     note: dict[str, Any] = {"at": at, **({"reason": reason} if reason else {})}
     for key in [*urls, *([_DOMAIN + domain] if domain else [])]:
-        notes.save_note(REMOVED, key, note)
+        notes.save(REMOVED, key, note)
 
 
 def exhume(notes: Notes, what: str) -> bool:
@@ -86,7 +85,7 @@ def exhume(notes: Notes, what: str) -> bool:
     keys = [_DOMAIN + what.lower(), what]
     with suppress(ValueError):  # a domain is no URL
         keys.append(canonicalize(what))
-    told = [notes.forget_note(REMOVED, key) for key in dict.fromkeys(keys)]
+    told = [notes.forget(REMOVED, key) for key in dict.fromkeys(keys)]
     return any(told)
 
 
@@ -101,7 +100,7 @@ def tombstone_of(notes: Notes, key: bytes, host: str) -> tuple[str, dict[str, An
 
 def buried(notes: Notes) -> list[tuple[str, dict[str, Any]]]:
     """Return what is kept out, domains and URLs, the latest first, each with its note."""
-    kept = notes.notes(REMOVED).items()
+    kept = notes.all(REMOVED).items()
     return sorted(
         ((key.removeprefix(_DOMAIN), note) for key, note in kept), key=lambda one: (-one[1]["at"], one[0])
     )
@@ -152,12 +151,13 @@ class Latecomers:
             for addresses in self._stored
             if any(covers(fingerprint(url), host_key(url)) for url in addresses)
             for url in addresses
-            if (kept := storage.article(url)) is None or is_out(kept, covers)  # else another page's by now
+            if (kept := storage.articles.get(url)) is None
+            or is_out(kept, covers)  # else another page's by now
         ]
         if gone:
             forget_texts(index, gone, at)
-            taker = cast("Removal", storage)
-            taker.remove_articles(gone)
-            taker.remove_pages([fingerprint(url) for url in gone])
+            taker = storage.removal
+            taker.articles(gone)
+            taker.pages([fingerprint(url) for url in gone])
         self._stored.clear()
         return len(gone)

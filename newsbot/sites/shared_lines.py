@@ -35,7 +35,7 @@ class SiteLines:
         if domain in self._memories or self.storage is None:
             return self._memories.of(domain)
         try:
-            told = self.storage.notes(NOTE_KIND + domain).get(KEY)
+            told = self.storage.all(NOTE_KIND + domain).get(KEY)
         except DataError:
             # A page that came is not fetched again for this: it waits with its article, and the next beat
             # joins both memories.

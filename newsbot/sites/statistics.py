@@ -145,7 +145,7 @@ def site_counters(
 ) -> dict[str, dict[str, float]]:
     """Return what ``newsbot/site/<domain>/<what>`` grew by since an earlier copy of the stats.
 
-    This is what :meth:`newsbot.storage.base.Storage.count_site` adds up; sites without growth are left out.
+    This is what :meth:`newsbot.storage.sources.Sites.add` adds up; sites without growth are left out.
     """
     before = since or {}
     grown: dict[str, dict[str, float]] = defaultdict(dict)

@@ -10,7 +10,7 @@ from dataclasses import asdict, replace
 from datetime import datetime
 from functools import cached_property
 from itertools import islice
-from typing import Any, cast
+from typing import Any
 
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
@@ -33,13 +33,12 @@ from newsbot.items import PageRecord, Reason
 from newsbot.monitoring.asking import Answer, Target, needs_get, next_hop, to_check
 from newsbot.monitoring.keeping import keep_report
 from newsbot.monitoring.rendering import write_reports
-from newsbot.monitoring.report import Monitored, site_report
+from newsbot.monitoring.report import site_report
 from newsbot.recrawl import may_retry
 from newsbot.rules.match import classify
 from newsbot.rules.schema import Rule
 from newsbot.spiders.monitor_arguments import parse_monitoring
-from newsbot.storage.checks import PageCheck
-from newsbot.storage.notes import Notes
+from newsbot.storage.spider_results import PageCheck
 from newsbot.urls import canonicalize, fingerprint, host_key
 
 logger = logging.getLogger(__name__)
@@ -87,9 +86,9 @@ class MonitorSpider(auxiliary.SideSpider):
         return self._crawl.context
 
     @property
-    def storage(self) -> Monitored:
-        """The storage, as keeper of checks."""
-        return cast("Monitored", self._context.storage)
+    def storage(self) -> Storage:
+        """The storage of the crawl."""
+        return self._context.storage
 
     # --- what is asked for
     async def start(self) -> AsyncIterator[Any]:
@@ -120,7 +119,7 @@ class MonitorSpider(auxiliary.SideSpider):
         if self.asked.follow == "links":
             for url in (rule.seeds + rule.sections) or (f"https://{rule.domain}/",):
                 yield self.request_for(url, rule)
-        pages = self.storage.iter_pages(source=rule.domain)
+        pages = self.storage.pages.iter(source=rule.domain)
         while some := list(islice(pages, AHEAD)):
             for page in self._old_enough(some):
                 yield self.request_for(page.url, rule, page)
@@ -128,7 +127,7 @@ class MonitorSpider(auxiliary.SideSpider):
     def _old_enough(self, pages: Sequence[PageRecord]) -> list[PageRecord]:
         if not self.asked.min_age:
             return list(pages)
-        checked = self.storage.checked([page.fingerprint for page in pages])
+        checked = self.storage.checks.get([page.fingerprint for page in pages])
         oldest = self._context.clock() - self.asked.min_age
         return [
             page for page in pages
@@ -244,7 +243,7 @@ class MonitorSpider(auxiliary.SideSpider):
     def _save(self, check: PageCheck) -> None:
         """Keep a check, but of a page that was taken out while it was asked for."""
         if not self._crawl.removals.covers(fingerprint(check.url), host_key(check.url)):
-            self.storage.save_checks([check])
+            self.storage.checks.save([check])
 
     def _count(self, check: PageCheck) -> None:
         of_site = self.counted.setdefault(check.source, {})
@@ -257,9 +256,9 @@ class MonitorSpider(auxiliary.SideSpider):
         rule = self._context.rules.get(target.source)
         found = {} if rule is None else self._on_site(response, rule)
         try:
-            known = self.storage.pages(list(found))
+            known = self.storage.pages.get(list(found))
             linked = [_linked(page, response.url, target.depth + 1) for page in known.values()]
-            self.storage.discover(linked)
+            self.storage.pages.discover(linked)
         except DataError:  # the outage has told it; the links are read again in the next run
             return
         if rule is None or target.depth + 1 > rule.max_depth:
@@ -299,7 +298,7 @@ class MonitorSpider(auxiliary.SideSpider):
             run = {"began": self._crawl.started, "ended": self._context.clock(), "reason": reason, **counted}
             try:
                 report = site_report(self.storage, domain)
-                keep_report(cast("Notes", self.storage), report, run)
+                keep_report(self.storage.notes, report, run)
             except DataError as error:
                 logger.error("monitor has no report site=%s fault=%s", domain, error)
                 continue

@@ -6,7 +6,7 @@ import logging
 from collections.abc import AsyncIterator, Iterator, Mapping
 from datetime import datetime
 from functools import cached_property
-from typing import Any, cast
+from typing import Any
 
 from lxml.html import HtmlElement
 from scrapy import Request, Spider
@@ -32,7 +32,7 @@ from newsbot.rules.match import classify
 from newsbot.rules.schema import Rule
 from newsbot.search.phrases import Places, Wanted
 from newsbot.spiders.search_arguments import parse_searching
-from newsbot.storage.results import SearchResult, SearchResults
+from newsbot.storage.spider_results import SearchResult
 from newsbot.urls import canonicalize, fingerprint, host_key
 
 logger = logging.getLogger(__name__)
@@ -79,7 +79,7 @@ class SearchSpider(Spider):
             domains.setdefault(rule.domain, rule)
             yield self._request(url, rule)
         for domain, rule in domains.items():
-            for page in context.storage.iter_pages(source=domain):
+            for page in context.storage.pages.iter(source=domain):
                 if page.kind not in ("feed", "sitemap") and page.state != "gone":
                     yield self._request(page.url, rule)
 
@@ -130,7 +130,7 @@ class SearchSpider(Spider):
             )
             for wanted, places in found.items()
         ]
-        await context.outage.patiently(cast("SearchResults", context.storage).save_results, results)
+        await context.outage.patiently(context.storage.searches.save, results)
         hits = sum(places.hits for places in found.values())
         for name, amount in (("pages", 1), ("found_on", bool(hits)), ("hits", hits)):
             self.counted[name] += amount

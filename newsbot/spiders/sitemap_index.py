@@ -130,7 +130,7 @@ class SitemapIndexes:
         for start in range(0, len(children), _CHUNK):
             part = children[start : start + _CHUNK]
             keys = [fingerprint(canonicalize(child.url, visit.rule.drop_query)) for child in part]
-            pages = self._context.storage.pages(keys)
+            pages = self._context.storage.pages.get(keys)
             for child, key in zip(part, keys, strict=True):
                 page = pages.get(key)
                 if page is None or page.last_fetched is not None:

@@ -37,9 +37,9 @@ class SharedNotes(Generic[_New]):
             left = sorted(additions.keys() - written.keys())
             if not left:
                 break
-            kept = notes.notes(self._kind)
+            kept = notes.all(self._kind)
             for key in left:
                 note = self._merge(kept.get(key), additions[key])
-                if note == kept.get(key) or notes.swap_note(self._kind, key, kept.get(key), note):
+                if note == kept.get(key) or notes.swap(self._kind, key, kept.get(key), note):
                     written[key] = note
         return written

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from enum import StrEnum
 from functools import partial
-from typing import ParamSpec, TypeVar, cast
+from typing import ParamSpec, TypeVar
 from urllib.parse import urlsplit
 
 from newsbot.clock import Clock, system_clock
@@ -25,7 +25,6 @@ from newsbot.ranking.judging import Judgement
 from newsbot.rules import RuleSet
 from newsbot.rules.match import classify
 from newsbot.storage.base import Storage
-from newsbot.storage.notes import Notes
 from newsbot.urls import canonicalize, fingerprint, host_key
 
 PRIORITY = 90.0
@@ -62,7 +61,7 @@ class Desk:
         clock: Clock = system_clock,
     ) -> None:
         self.storage = storage
-        self.notes = cast("Notes", storage)
+        self.notes = storage.notes
         self.frontier = frontier
         self._rules = rules
         self._clock = clock
@@ -74,7 +73,7 @@ class Desk:
         self.fates: Counter[tuple[str, Fate]] = Counter()
         """What became of notices, by protocol."""
         self.ledger = Ledger(clock)
-        self.ledger.trust |= {key: Trust.of_note(note) for key, note in self.notes.notes(TRUST).items()}
+        self.ledger.trust |= {key: Trust.of_note(note) for key, note in self.notes.all(TRUST).items()}
 
     def take(self, notifier: str, urls: Iterable[str], *, proved: bool) -> list[Fate]:
         """Let pages be fetched now. ``proved``: who tells of them speaks for their host.
@@ -98,7 +97,7 @@ class Desk:
     def _take(self, notifier: str, url: str, host: str, *, proved: bool) -> Fate:
         rule = self._rules.for_url(url)
         key = fingerprint(canonicalize(url, rule.drop_query))
-        page = self.storage.pages([key]).get(key)
+        page = self.storage.pages.get([key]).get(key)
         if not self._may_be_taken(page, rule.domain, proved=proved):
             return Fate.UNKNOWN
         if not self._may_cost(notifier, host, proved=proved):
@@ -110,7 +109,7 @@ class Desk:
         depth = page.depth if page else 1
         entry = entry_for(link, rule, judgement, depth=depth, referrer=None, now=now, force=True)
         if page is None:
-            self.storage.discover([page_for(entry, now)])
+            self.storage.pages.discover([page_for(entry, now)])
             self.frontier.set_politeness(host, delay=rule.delay, concurrency=rule.concurrency, at_least=True)
         self._queue(entry)
         self.ledger.noticed(notifier, entry.url, *self.seen(entry.url, page))
@@ -129,7 +128,7 @@ class Desk:
             domain = self._rules.for_url(url).domain
         except ValueError:
             return False
-        return self._rules.get(domain) is not None or bool(self.storage.sources(domain))
+        return self._rules.get(domain) is not None or bool(self.storage.sources.all(domain))
 
     def is_source(self, url: str) -> bool:
         """Return True if ``url`` is a feed, sitemap or section that we read."""
@@ -137,7 +136,7 @@ class Desk:
             key = fingerprint(canonicalize(url, self._rules.for_url(url).drop_query))
         except ValueError:
             return False
-        page = self.storage.pages([key]).get(key)
+        page = self.storage.pages.get([key]).get(key)
         return page is not None and page.kind.is_source
 
     def count(self, notifier: str, fates: Iterable[Fate]) -> None:
@@ -147,7 +146,7 @@ class Desk:
     def _may_be_taken(self, page: PageRecord | None, domain: str, *, proved: bool) -> bool:
         if page is not None:
             return proved or page.kind.is_source
-        return proved and (self._rules.get(domain) is not None or bool(self.storage.sources(domain)))
+        return proved and (self._rules.get(domain) is not None or bool(self.storage.sources.all(domain)))
 
     def _queue(self, entry: Entry) -> None:
         (verdict,) = self.frontier.add([entry], force=True)
@@ -160,7 +159,7 @@ class Desk:
             self._queue_later(self._again.popleft())
 
     def _queue_later(self, entry: Entry) -> None:
-        page = self.storage.pages([entry.fingerprint]).get(entry.fingerprint)
+        page = self.storage.pages.get([entry.fingerprint]).get(entry.fingerprint)
         told = float(entry.data["discovered_at"])
         if page is not None and page.last_fetched is not None and page.last_fetched > told + 60:
             return
@@ -181,12 +180,12 @@ class Desk:
         rule = self._rules.for_url(url)
         if page is None:
             key = fingerprint(canonicalize(url, rule.drop_query))
-            page = self.storage.pages([key]).get(key)
+            page = self.storage.pages.get([key]).get(key)
         if page is None:
             return 0, 0
         if not page.kind.is_source:
             return page.checks, page.changes + (page.last_full_fetch is not None)
-        sources = self.storage.sources(page.source)
+        sources = self.storage.sources.all(page.source)
         record = next((source for source in sources if source.url == page.url), None)
         return (0, 0) if record is None else (record.polls, record.new_links)
 
@@ -196,7 +195,7 @@ class Desk:
             self.ledger.observe(url, *self.seen(url))
         while self.ledger.changed:
             notifier = self.ledger.changed.pop()
-            self.notes.save_note(TRUST, notifier, self.ledger.trust[notifier].as_note())
+            self.notes.save(TRUST, notifier, self.ledger.trust[notifier].as_note())
 
 
 def notifier_name(protocol: str, url: str) -> str:

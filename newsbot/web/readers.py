@@ -21,9 +21,9 @@ from newsbot.errors import DataError, DataUnavailable
 from newsbot.frontier.base import Frontier
 from newsbot.rules import RuleSet
 from newsbot.rules.reload import RulesWatch
-from newsbot.storage.activity import Activity
 from newsbot.storage.base import Storage
 from newsbot.storage.notes import Notes
+from newsbot.storage.sources import Activity
 
 _Answer = TypeVar("_Answer")
 
@@ -45,12 +45,12 @@ class Data:
     @property
     def notes(self) -> Notes:
         """The storage as keeper of notes."""
-        return cast("Notes", self.storage)
+        return self.storage.notes
 
     @property
     def activity(self) -> Activity:
         """The storage as keeper of what sites did."""
-        return cast("Activity", self.storage)
+        return self.storage.activity
 
     def close(self) -> None:
         """Release both."""
@@ -168,7 +168,5 @@ class _Job:
     def give_up(self) -> None:
         """Break it off: the embedded file is told to stop, servers have limits of their own."""
         self.given_up = True
-        data = self.data
-        interrupt = getattr(data.storage, "interrupt", None) if data is not None else None
-        if interrupt is not None:
-            interrupt()
+        if self.data is not None:
+            self.data.storage.interrupt()

@@ -24,7 +24,7 @@ class Subscriptions:
 
     def __init__(self, notes: Notes) -> None:
         self._notes = notes
-        kept = notes.notes(SUBSCRIPTION).values()
+        kept = notes.all(SUBSCRIPTION).values()
         self._by_token = {one.token: one for one in map(Subscription.of_note, kept)}
 
     def __iter__(self) -> Iterator[Subscription]:
@@ -42,19 +42,19 @@ class Subscriptions:
         """Write the present state. Raises :class:`newsbot.errors.DataError`."""
         subscription = self._by_token.get(token)
         if subscription is not None:
-            self._notes.save_note(SUBSCRIPTION, token, subscription.as_note())
+            self._notes.save(SUBSCRIPTION, token, subscription.as_note())
 
     def drop(self, token: str) -> None:
         """Forget a subscription. Raises :class:`newsbot.errors.DataError`."""
         self._by_token.pop(token, None)
-        self._notes.forget_note(SUBSCRIPTION, token)
+        self._notes.forget(SUBSCRIPTION, token)
 
     def follow_hubs(self) -> None:
         """Make a subscription for each feed that names a hub; leave feeds that no longer do.
 
         Raises :class:`newsbot.errors.DataError`.
         """
-        offered = self._notes.notes(HUB)
+        offered = self._notes.all(HUB)
         by_page = {one.page: one for one in self if one.state != "leaving"}
         for page, offer in offered.items():
             known = by_page.pop(page, None)

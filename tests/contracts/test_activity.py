@@ -1,17 +1,15 @@
-"""What every storage keeps to: :mod:`newsbot.storage.activity`."""
+"""What every storage keeps to: :mod:`newsbot.storage.sources`."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import cast
 
 import pytest
 
 from newsbot.items import Article
-from newsbot.storage.activity import ALL, HOUR, KEEP_HOURS, Activity, Arrival, Hour
 from newsbot.storage.base import Storage
-from newsbot.storage.books import Books
+from newsbot.storage.sources import ALL, HOUR, KEEP_HOURS, Activity, Arrival, Hour
 from newsbot.storage.sqlite import SqliteStorage
 
 MIDNIGHT = 498_000 * HOUR
@@ -20,57 +18,54 @@ MORNING = datetime(2026, 11, 20, 8, tzinfo=UTC)
 
 @pytest.fixture
 def log(storage: Storage) -> Activity:
-    assert isinstance(storage, Activity)
-    return storage
+    return storage.activity
 
 
 def test_counters_add_up_by_site_and_hour_and_over_all_sites(log: Activity) -> None:
-    log.add_activity(
-        MIDNIGHT, {"a.org": {"pages": 3, "articles": 2.0, "errors/timeout": 1}, "b.org": {"pages": 1}}
-    )
-    log.add_activity(MIDNIGHT + 3599, {"a.org": {"pages": 1}})
-    log.add_activity(MIDNIGHT + 3600, {"a.org": {"errors": 4}, "c.org": {"unheard_of": 9}})
-    assert log.activity(MIDNIGHT, "a.org") == [
+    log.add(MIDNIGHT, {"a.org": {"pages": 3, "articles": 2.0, "errors/timeout": 1}, "b.org": {"pages": 1}})
+    log.add(MIDNIGHT + 3599, {"a.org": {"pages": 1}})
+    log.add(MIDNIGHT + 3600, {"a.org": {"errors": 4}, "c.org": {"unheard_of": 9}})
+    assert log.hours(MIDNIGHT, "a.org") == [
         Hour("a.org", 498_000, {"pages": 4, "articles": 2}),
         Hour("a.org", 498_001, {"errors": 4}),
     ]
-    assert log.activity(MIDNIGHT) == [
+    assert log.hours(MIDNIGHT) == [
         Hour(ALL, 498_000, {"pages": 5, "articles": 2}),
         Hour(ALL, 498_001, {"errors": 4}),
     ]
     assert log.watched_since() == {"a.org": MIDNIGHT, "b.org": MIDNIGHT}
-    assert [one.hour for one in log.activity(MIDNIGHT + 3600, "a.org")] == [498_001]
-    assert log.activity(MIDNIGHT, "c.org") == []
+    assert [one.hour for one in log.hours(MIDNIGHT + 3600, "a.org")] == [498_001]
+    assert log.hours(MIDNIGHT, "c.org") == []
 
 
 def test_nothing_is_kept_of_nothing(log: Activity) -> None:
-    log.add_activity(MIDNIGHT, {})
-    log.add_activity(MIDNIGHT, {"a.org": {"pages": 0}})
-    assert log.activity(0) == []
+    log.add(MIDNIGHT, {})
+    log.add(MIDNIGHT, {"a.org": {"pages": 0}})
+    assert log.hours(0) == []
     assert log.trends(0) == {}
     assert log.watched_since() == {}
 
 
 def test_trends_are_new_articles_by_the_day(log: Activity) -> None:
     for hours, articles in ((0, 3), (23, 4), (24, 5), (40, 0)):
-        log.add_activity(MIDNIGHT + hours * HOUR, {"a.org": {"articles": articles, "pages": 9}})
-    log.add_activity(MIDNIGHT + HOUR, {"b.org": {"articles": 1}})
+        log.add(MIDNIGHT + hours * HOUR, {"a.org": {"articles": articles, "pages": 9}})
+    log.add(MIDNIGHT + HOUR, {"b.org": {"articles": 1}})
     day = MIDNIGHT // HOUR // 24
     assert log.trends(MIDNIGHT) == {"a.org": {day: 7, day + 1: 5}, "b.org": {day: 1}}
     assert log.trends(MIDNIGHT + 2 * HOUR) == {"a.org": {day: 4, day + 1: 5}}
 
 
 def test_old_hours_are_forgotten(log: Activity) -> None:
-    log.add_activity(MIDNIGHT, {"a.org": {"pages": 1}, "b.org": {"pages": 1}})
-    log.add_activity(MIDNIGHT + KEEP_HOURS * HOUR, {"a.org": {"pages": 2}})
-    assert [one.hour for one in log.activity(0, "a.org")] == [498_000 + KEEP_HOURS]
-    assert [one.hour for one in log.activity(0)] == [498_000 + KEEP_HOURS]
-    assert [one.hour for one in log.activity(0, "b.org")] == [498_000]
+    log.add(MIDNIGHT, {"a.org": {"pages": 1}, "b.org": {"pages": 1}})
+    log.add(MIDNIGHT + KEEP_HOURS * HOUR, {"a.org": {"pages": 2}})
+    assert [one.hour for one in log.hours(0, "a.org")] == [498_000 + KEEP_HOURS]
+    assert [one.hour for one in log.hours(0)] == [498_000 + KEEP_HOURS]
+    assert [one.hour for one in log.hours(0, "b.org")] == [498_000]
 
 
 def test_arrivals_are_the_first_versions_fetched_last(storage: Storage, log: Activity) -> None:
     for number in range(4):
-        storage.store(
+        storage.articles.store(
             Article(
                 url=f"https://a{number % 2}.org/{number}",
                 canonical_url=f"https://a{number % 2}.org/{number}",
@@ -83,7 +78,7 @@ def test_arrivals_are_the_first_versions_fetched_last(storage: Storage, log: Act
                 fetched_at=MORNING + timedelta(minutes=number),
             )
         )
-    storage.store(
+    storage.articles.store(
         Article(
             url="https://a0.org/0",
             canonical_url="https://a0.org/0",
@@ -104,13 +99,13 @@ def test_arrivals_are_the_first_versions_fetched_last(storage: Storage, log: Act
 
 
 def test_hours_move_to_another_storage_and_back(storage: Storage, log: Activity, tmp_path: Path) -> None:
-    log.add_activity(MIDNIGHT, {"a.org": {"pages": 3, "errors": 1}, "b.org": {"articles": 2}})
-    log.add_activity(MIDNIGHT + HOUR, {"a.org": {"fetched": 5}})
+    log.add(MIDNIGHT, {"a.org": {"pages": 3, "errors": 1}, "b.org": {"articles": 2}})
+    log.add(MIDNIGHT + HOUR, {"a.org": {"fetched": 5}})
     other = SqliteStorage(tmp_path / "other.db")
     for _ in range(2):  # twice is once
-        other.take_books(list(cast("Books", storage).copy_books()))
-    other.add_activity(MIDNIGHT + 9 * HOUR, {"c.org": {"pages": 7}})
-    cast("Books", storage).take_books(list(other.copy_books()))
+        other.load.books(list(storage.dump.books()))
+    other.activity.add(MIDNIGHT + 9 * HOUR, {"c.org": {"pages": 7}})
+    storage.load.books(list(other.dump.books()))
     for source in (ALL, "a.org", "b.org", "c.org"):
-        assert other.activity(0, source) == log.activity(0, source) != []
+        assert other.activity.hours(0, source) == log.hours(0, source) != []
     other.close()

@@ -6,7 +6,9 @@ import multiprocessing
 from multiprocessing.synchronize import Barrier
 
 from newsbot.search.query import ArticleFilter
-from newsbot.storage.base import Storage, Stored, Verdict, story_id
+from newsbot.storage.articles import Stored, Verdict
+from newsbot.storage.base import Storage
+from newsbot.storage.stories import story_id
 from tests import warm
 from tests.contracts.storage_backends import Place
 from tests.contracts.storage_samples import make_article
@@ -16,146 +18,158 @@ A, B, C = f"{SITE}/a", f"{SITE}/b", f"{SITE}/c"
 
 
 def addresses(storage: Storage) -> list[str]:
-    return sorted(one.canonical_url for one in storage.iter_articles())
+    return sorted(one.canonical_url for one in storage.articles.iter())
 
 
 def found(storage: Storage, query: str) -> list[str]:
-    return sorted(hit.article.canonical_url for hit in storage.search(query))
+    return sorted(hit.article.canonical_url for hit in storage.texts.search(query))
 
 
 # --- whose page a URL is
 def test_another_page_does_not_replace_an_article(storage: Storage) -> None:
     first = make_article("b", "The harbour is open.", url=A)
-    storage.store(first)
+    storage.articles.store(first)
     for other in (B, C):
         second = make_article("b", "The theatre is closed.", url=other)
-        assert storage.store(second) == Stored(Verdict.TAKEN, B, 1)
-        assert storage.store(second, over="another text") == Stored(Verdict.TAKEN, B, 1)
-    assert storage.article(B) == first
-    assert storage.versions(B) == [first]
-    assert storage.article(C) is None, "its address leads nowhere"
+        assert storage.articles.store(second) == Stored(Verdict.TAKEN, B, 1)
+        assert storage.articles.store(second, over="another text") == Stored(Verdict.TAKEN, B, 1)
+    assert storage.articles.get(B) == first
+    assert storage.articles.versions(B) == [first]
+    assert storage.articles.get(C) is None, "its address leads nowhere"
     assert found(storage, "theatre") == []
 
 
 def test_a_text_that_was_refused_may_be_stored_elsewhere(storage: Storage) -> None:
-    storage.store(make_article("b", "The harbour is open.", url=A))
-    storage.store(make_article("b", "The theatre is closed.", url=C))
-    assert storage.text_owner("example.org", make_article("c", "The theatre is closed.").content_hash) is None
-    assert storage.store(make_article("c", "The theatre is closed.")).verdict is Verdict.NEW
+    storage.articles.store(make_article("b", "The harbour is open.", url=A))
+    storage.articles.store(make_article("b", "The theatre is closed.", url=C))
+    assert (
+        storage.texts.owner("example.org", make_article("c", "The theatre is closed.").content_hash) is None
+    )
+    assert storage.articles.store(make_article("c", "The theatre is closed.")).verdict is Verdict.NEW
 
 
 def test_another_page_that_was_compared_replaces_an_article(storage: Storage) -> None:
     first = make_article("b", "The harbour is open.", url=A)
-    storage.store(first)
+    storage.articles.store(first)
     second = make_article("b", "The harbour is open again.", url=B)
-    assert storage.store(second, over=first.content_hash) == Stored(Verdict.UPDATED, B, 2)
+    assert storage.articles.store(second, over=first.content_hash) == Stored(Verdict.UPDATED, B, 2)
     third = make_article("b", "The harbour is shut.", url=A)
-    assert storage.store(third, over=first.content_hash).verdict is Verdict.TAKEN, "that one is gone"
+    assert storage.articles.store(third, over=first.content_hash).verdict is Verdict.TAKEN, "that one is gone"
 
 
 def test_the_same_page_under_another_form_of_its_address_replaces_its_article(storage: Storage) -> None:
-    storage.store(make_article("b", "The harbour is open.", url="http://www.example.org/a?utm_source=x"))
-    assert storage.store(make_article("b", "The harbour is shut.", url=A)).verdict is Verdict.UPDATED
+    storage.articles.store(
+        make_article("b", "The harbour is open.", url="http://www.example.org/a?utm_source=x")
+    )
+    assert storage.articles.store(make_article("b", "The harbour is shut.", url=A)).verdict is Verdict.UPDATED
 
 
 def test_a_url_that_leads_to_an_article_is_taken_for_pages_that_only_name_it(storage: Storage) -> None:
-    storage.store(make_article("a", "The harbour is open.", url=B))
-    assert storage.store(make_article("b", "The theatre is closed.", url=C)) == Stored(Verdict.TAKEN, A, 1)
-    found_there = storage.article(B)
+    storage.articles.store(make_article("a", "The harbour is open.", url=B))
+    assert storage.articles.store(make_article("b", "The theatre is closed.", url=C)) == Stored(
+        Verdict.TAKEN, A, 1
+    )
+    found_there = storage.articles.get(B)
     assert found_there is not None
     assert found_there.canonical_url == A
     own = make_article("b", "The theatre is closed.", url=B)
-    assert storage.store(own) == Stored(Verdict.NEW, B, 1), "the page itself has another article by now"
+    assert storage.articles.store(own) == Stored(Verdict.NEW, B, 1), (
+        "the page itself has another article by now"
+    )
 
 
 # --- another URL
 def test_an_article_gets_another_url_with_all_that_belongs_to_it(storage: Storage) -> None:
     for version, text in enumerate(("The river rose.", "The river fell.", "The river is calm.")):
-        storage.store(make_article("b", text, url=A, hours=version))
+        storage.articles.store(make_article("b", text, url=A, hours=version))
     calm = make_article("b", "The river is calm.", url=A)
-    storage.store(make_article("copy", "The river is calm."))
+    storage.articles.store(make_article("copy", "The river is calm."))
     other = make_article("other", "The river, calm it is.", duplicate_of=B, derived_from=B)
-    storage.store(other)
-    assert storage.readdress(B, calm.content_hash, A)
-    assert storage.article(B) is None
-    kept = storage.versions(A)
+    storage.articles.store(other)
+    assert storage.articles.readdress(B, calm.content_hash, A)
+    assert storage.articles.get(B) is None
+    kept = storage.articles.versions(A)
     assert [one.text for one in kept] == ["The river rose.", "The river fell.", "The river is calm."]
     assert {one.canonical_url for one in kept} == {A}
     assert [one.version for one in kept] == [1, 2, 3]
-    assert storage.article(f"{SITE}/copy") == kept[-1]
+    assert storage.articles.get(f"{SITE}/copy") == kept[-1]
     assert found(storage, "calm") == [A, f"{SITE}/other"]
     assert found(storage, "rose") == []
     for text in ("The river rose.", "The river is calm."):
-        assert storage.text_owner("example.org", make_article("x", text).content_hash) == A
-        assert storage.store(make_article("x", text)).verdict is Verdict.SAME_TEXT
-    named = storage.article(f"{SITE}/other")
+        assert storage.texts.owner("example.org", make_article("x", text).content_hash) == A
+        assert storage.articles.store(make_article("x", text)).verdict is Verdict.SAME_TEXT
+    named = storage.articles.get(f"{SITE}/other")
     assert named is not None
     assert (named.duplicate_of, named.derived_from) == (A, A)
 
 
 def test_the_url_is_free_afterwards(storage: Storage) -> None:
     first = make_article("b", "The river is calm.", url=A)
-    storage.store(first)
-    assert storage.readdress(B, first.content_hash, A)
-    assert storage.store(make_article("b", "The theatre is closed.", url=B)) == Stored(Verdict.NEW, B, 1)
+    storage.articles.store(first)
+    assert storage.articles.readdress(B, first.content_hash, A)
+    assert storage.articles.store(make_article("b", "The theatre is closed.", url=B)) == Stored(
+        Verdict.NEW, B, 1
+    )
     assert addresses(storage) == [A, B]
     assert (found(storage, "calm"), found(storage, "theatre")) == ([A], [B])
     updated = make_article("a", "The river is wild.", url=A)
-    assert storage.store(updated) == Stored(Verdict.UPDATED, A, 2)
+    assert storage.articles.store(updated) == Stored(Verdict.UPDATED, A, 2)
     assert (found(storage, "wild"), found(storage, "calm")) == ([A], [])
 
 
 def test_an_article_that_has_changed_or_is_not_there_keeps_its_url(storage: Storage) -> None:
     first = make_article("b", "The river is calm.", url=A)
-    storage.store(first)
-    assert not storage.readdress(B, "another text", A)
-    assert not storage.readdress(C, first.content_hash, A)
+    storage.articles.store(first)
+    assert not storage.articles.readdress(B, "another text", A)
+    assert not storage.articles.readdress(C, first.content_hash, A)
     assert addresses(storage) == [B]
 
 
 def test_a_url_that_is_an_article_is_not_taken(storage: Storage) -> None:
     first = make_article("b", "The river is calm.", url=A)
-    storage.store(first)
-    storage.store(make_article("a", "The theatre is closed."))
-    assert not storage.readdress(B, first.content_hash, A)
+    storage.articles.store(first)
+    storage.articles.store(make_article("a", "The theatre is closed."))
+    assert not storage.articles.readdress(B, first.content_hash, A)
     assert addresses(storage) == [A, B]
 
 
 def test_giving_another_url_twice_is_giving_it_once(storage: Storage) -> None:
     first = make_article("b", "The river is calm.", url=A)
-    storage.store(first)
-    assert storage.readdress(B, first.content_hash, A)
-    assert not storage.readdress(B, first.content_hash, A)
+    storage.articles.store(first)
+    assert storage.articles.readdress(B, first.content_hash, A)
+    assert not storage.articles.readdress(B, first.content_hash, A)
     assert addresses(storage) == [A]
 
 
 def test_a_story_goes_with_its_article_and_another_may_begin_there(storage: Storage) -> None:
     first = make_article("b", "The river is calm.", url=A, story=story_id(B))
-    storage.store(first)
+    storage.articles.store(first)
     other = "https://other.org/c"
-    storage.store(make_article("c", "The calm river.", source="other.org", story=story_id(other), hours=1))
-    storage.join_stories([B, other])
-    assert storage.readdress(B, first.content_hash, A)
-    storage.store(make_article("b", "The theatre is closed.", url=B, story=story_id(B)))
-    storage.join_stories([B])
-    stories = {one.canonical_url: one.story for one in storage.iter_articles()}
+    storage.articles.store(
+        make_article("c", "The calm river.", source="other.org", story=story_id(other), hours=1)
+    )
+    storage.stories.join([B, other])
+    assert storage.articles.readdress(B, first.content_hash, A)
+    storage.articles.store(make_article("b", "The theatre is closed.", url=B, story=story_id(B)))
+    storage.stories.join([B])
+    stories = {one.canonical_url: one.story for one in storage.articles.iter()}
     assert stories[A] == stories[other]
     assert stories[B] == story_id(B)
-    assert storage.count_articles(ArticleFilter(story=story_id(A))) == 2
-    assert storage.join_stories([B, A]).story in stories.values(), "a bridge joins them all the same"
-    assert len({one.story for one in storage.iter_articles()}) == 1
+    assert storage.articles.count(ArticleFilter(story=story_id(A))) == 2
+    assert storage.stories.join([B, A]).story in stories.values(), "a bridge joins them all the same"
+    assert len({one.story for one in storage.articles.iter()}) == 1
 
 
 def test_a_story_that_was_joined_with_another_stays_there(storage: Storage) -> None:
     older = make_article("c", "The calm river.", source="other.org", story=story_id("https://other.org/c"))
-    storage.store(older)
+    storage.articles.store(older)
     first = make_article("b", "The river is calm.", url=A, story=story_id(B), hours=1)
-    storage.store(first)
-    storage.join_stories([B, "https://other.org/c"])
-    assert storage.readdress(B, first.content_hash, A)
-    storage.store(make_article("b", "The theatre is closed.", url=B, story=story_id(B), hours=2))
-    storage.join_stories([B])
-    stories = {one.canonical_url: one.story for one in storage.iter_articles()}
+    storage.articles.store(first)
+    storage.stories.join([B, "https://other.org/c"])
+    assert storage.articles.readdress(B, first.content_hash, A)
+    storage.articles.store(make_article("b", "The theatre is closed.", url=B, story=story_id(B), hours=2))
+    storage.stories.join([B])
+    stories = {one.canonical_url: one.story for one in storage.articles.iter()}
     assert stories[A] == stories["https://other.org/c"] != stories[B]
 
 
@@ -165,7 +179,7 @@ def _claim_at_once(place: Place, barrier: Barrier, name: str, answers: multiproc
         for turn in range(15):
             article = make_article(f"all/{turn}", f"Text {turn} of {name}.", url=f"{SITE}/{name}/{turn}")
             barrier.wait(60)
-            answers.put(storage.store(article).verdict)
+            answers.put(storage.articles.store(article).verdict)
     finally:
         storage.close()
 
@@ -186,5 +200,5 @@ def test_of_processes_that_claim_one_url_one_has_it_and_the_others_hear_of_it(pl
         assert worker.exitcode == 0
     assert got == ["new"] * 15 + ["taken"] * 30
     storage = place.open()
-    assert [one.version for one in storage.iter_articles()] == [1] * 15
+    assert [one.version for one in storage.articles.iter()] == [1] * 15
     storage.close()

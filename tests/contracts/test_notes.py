@@ -14,41 +14,39 @@ from tests.contracts.storage_backends import Place
 @pytest.fixture
 def notes(place: Place) -> Iterator[Notes]:
     storage = place.open()
-    assert isinstance(storage, Notes)
-    yield storage
+    yield storage.notes
     storage.close()
 
 
 def test_a_note_is_kept_until_the_next_of_its_key(notes: Notes, place: Place) -> None:
-    notes.save_note("hub", "a", {"n": 1})
-    notes.save_note("hub", "b", {"text": "ёжик \ud800", "list": [1, None, {"x.y": 2.5, "$z": True}]})
-    notes.save_note("trust", "a", {"n": 3})
-    notes.save_note("hub", "a", {"m": 2})
+    notes.save("hub", "a", {"n": 1})
+    notes.save("hub", "b", {"text": "ёжик \ud800", "list": [1, None, {"x.y": 2.5, "$z": True}]})
+    notes.save("trust", "a", {"n": 3})
+    notes.save("hub", "a", {"m": 2})
     other = place.open()
-    assert isinstance(other, Notes)
-    assert set(other.notes("hub")) == {"a", "b"}
-    assert other.notes("hub")["a"] == {"m": 2}
-    assert other.notes("hub")["b"]["list"] == [1, None, {"x.y": 2.5, "$z": True}]
-    assert other.notes("trust") == {"a": {"n": 3}}
-    assert other.notes("none") == {}
+    assert set(other.notes.all("hub")) == {"a", "b"}
+    assert other.notes.all("hub")["a"] == {"m": 2}
+    assert other.notes.all("hub")["b"]["list"] == [1, None, {"x.y": 2.5, "$z": True}]
+    assert other.notes.all("trust") == {"a": {"n": 3}}
+    assert other.notes.all("none") == {}
     other.close()
 
 
 def test_a_note_is_forgotten_once(notes: Notes) -> None:
-    notes.save_note("hub", "a", {})
-    notes.save_note("hub", "b", {})
-    assert notes.forget_note("hub", "a")
-    assert not notes.forget_note("hub", "a")
-    assert not notes.forget_note("trust", "b")
-    assert notes.notes("hub") == {"b": {}}
+    notes.save("hub", "a", {})
+    notes.save("hub", "b", {})
+    assert notes.forget("hub", "a")
+    assert not notes.forget("hub", "a")
+    assert not notes.forget("trust", "b")
+    assert notes.all("hub") == {"b": {}}
 
 
 def test_keys_may_hold_any_text(notes: Notes) -> None:
     keys = ["", "a\0b", "https://example.org/?q=$where.x", "\ud800", "ключ"]
     for number, key in enumerate(keys):
-        notes.save_note("any", key, {"n": number})
-    assert len(notes.notes("any")) == len(keys)
-    assert all(notes.forget_note("any", key) for key in keys)
+        notes.save("any", key, {"n": number})
+    assert len(notes.all("any")) == len(keys)
+    assert all(notes.forget("any", key) for key in keys)
 
 
 ODD = {"n": 1e22, "f": 0.1, "text": "ёжик \ud800 \u2028", "list": [1, None, {"x.y": [True, -0.0]}], "z": {}}
@@ -56,42 +54,39 @@ ODD = {"n": 1e22, "f": 0.1, "text": "ёжик \ud800 \u2028", "list": [1, None, 
 
 def test_a_note_is_swapped_only_if_nobody_wrote_it_meanwhile(notes: Notes, place: Place) -> None:
     other = place.open()
-    assert isinstance(other, Notes)
-    assert notes.swap_note("any", "a", None, ODD)
-    assert not other.swap_note("any", "a", None, {"n": 2})
-    seen = other.notes("any")["a"]
-    assert notes.swap_note("any", "a", notes.notes("any")["a"], {"n": 3})
-    assert not other.swap_note("any", "a", seen, {"n": 4})
-    assert other.notes("any") == {"a": {"n": 3}}
-    assert not other.swap_note("any", "b", {"n": 3}, {"n": 5})
-    assert not other.swap_note("other", "a", {"n": 3}, {"n": 5})
+    assert notes.swap("any", "a", None, ODD)
+    assert not other.notes.swap("any", "a", None, {"n": 2})
+    seen = other.notes.all("any")["a"]
+    assert notes.swap("any", "a", notes.all("any")["a"], {"n": 3})
+    assert not other.notes.swap("any", "a", seen, {"n": 4})
+    assert other.notes.all("any") == {"a": {"n": 3}}
+    assert not other.notes.swap("any", "b", {"n": 3}, {"n": 5})
+    assert not other.notes.swap("other", "a", {"n": 3}, {"n": 5})
     with pytest.raises(ValueError, match="too long"):
-        notes.swap_note("any", "a", {"n": 3}, {"text": "x" * MAX_NOTE})
-    assert other.notes("any") == {"a": {"n": 3}}
+        notes.swap("any", "a", {"n": 3}, {"text": "x" * MAX_NOTE})
+    assert other.notes.all("any") == {"a": {"n": 3}}
     other.close()
 
 
 def test_of_many_who_swap_at_once_none_loses_what_another_wrote(place: Place) -> None:
     def count(name: str) -> None:
         storage = place.open()
-        assert isinstance(storage, Notes)
         done = 0
         while done < 20:
-            old = storage.notes("any").get("sum")
+            old = storage.notes.all("any").get("sum")
             new = {**(old or {}), name: done + 1}
-            done += storage.swap_note("any", "sum", old, new)
+            done += storage.notes.swap("any", "sum", old, new)
         storage.close()
 
     with ThreadPoolExecutor(4) as workers:
         list(workers.map(count, "abcd"))
     storage = place.open()
-    assert isinstance(storage, Notes)
-    assert storage.notes("any")["sum"] == dict.fromkeys("abcd", 20)
+    assert storage.notes.all("any")["sum"] == dict.fromkeys("abcd", 20)
     storage.close()
 
 
 @pytest.mark.parametrize(("key", "text"), [("a", "x" * MAX_NOTE), ("k" * (MAX_KEY + 1), "")])
 def test_sizes_are_bounded(notes: Notes, key: str, text: str) -> None:
     with pytest.raises(ValueError, match="too long"):
-        notes.save_note("any", key, {"text": text})
-    assert notes.notes("any") == {}
+        notes.save("any", key, {"text": text})
+    assert notes.all("any") == {}

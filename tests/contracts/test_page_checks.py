@@ -1,4 +1,4 @@
-"""What every storage keeps to: :mod:`newsbot.storage.checks`, sentence by sentence."""
+"""What every storage keeps to: :mod:`newsbot.storage.spider_results`, sentence by sentence."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from newsbot.storage.base import Storage
-from newsbot.storage.checks import MAX_CHECKS, MAX_HOPS, MAX_WORD, CheckedPage, PageCheck, PageChecks
+from newsbot.storage.spider_results import MAX_CHECKS, MAX_HOPS, MAX_WORD, CheckedPage, Checks, PageCheck
 from newsbot.urls import fingerprint
 from tests import warm
 from tests.contracts.storage_backends import Place
@@ -20,15 +19,10 @@ SITE = "https://example.org/"
 
 
 @pytest.fixture
-def kept(place: Place) -> Iterator[PageChecks]:
+def kept(place: Place) -> Iterator[Checks]:
     storage = place.open()
-    yield both(storage)
+    yield storage.checks
     storage.close()
-
-
-def both(storage: Storage) -> PageChecks:
-    assert isinstance(storage, PageChecks)
-    return storage
 
 
 def check(path: str = "a", at: float = 100.5, **fields: Any) -> PageCheck:
@@ -57,54 +51,54 @@ WHOLE = check(
 )
 
 
-def of(kept: PageChecks, path: str = "a") -> CheckedPage | None:
+def of(kept: Checks, path: str = "a") -> CheckedPage | None:
     key = fingerprint(SITE + path)
-    return kept.checked([key]).get(key)
+    return kept.get([key]).get(key)
 
 
-def times(kept: PageChecks, path: str = "a") -> list[float]:
+def times(kept: Checks, path: str = "a") -> list[float]:
     page = of(kept, path)
     return [] if page is None else [one.at for one in page.checks]
 
 
-def test_a_check_comes_back_whole(kept: PageChecks) -> None:
-    kept.save_checks([WHOLE])
+def test_a_check_comes_back_whole(kept: Checks) -> None:
+    kept.save([WHOLE])
     assert of(kept) == CheckedPage(url=WHOLE.url, source="example.org", checks=(WHOLE,))
     assert of(kept, "other") is None
-    assert kept.checked([]) == {}
-    kept.save_checks([])
+    assert kept.get([]) == {}
+    kept.save([])
 
 
-def test_checks_are_kept_by_time_each_once_whatever_the_order(kept: PageChecks) -> None:
-    kept.save_checks([check(at=3.0), check(at=1.0), check("b", at=9.0)])
-    kept.save_checks([check(at=2.0), check(at=3.0)])
-    kept.save_checks([check(at=1.0)])
+def test_checks_are_kept_by_time_each_once_whatever_the_order(kept: Checks) -> None:
+    kept.save([check(at=3.0), check(at=1.0), check("b", at=9.0)])
+    kept.save([check(at=2.0), check(at=3.0)])
+    kept.save([check(at=1.0)])
     assert times(kept) == [1.0, 2.0, 3.0]
     assert times(kept, "b") == [9.0]
 
 
-def test_the_last_checks_stay(kept: PageChecks) -> None:
+def test_the_last_checks_stay(kept: Checks) -> None:
     for at in range(MAX_CHECKS + 5):
-        kept.save_checks([check(at=float(at))])
-    kept.save_checks([check(at=0.0)])
+        kept.save([check(at=float(at))])
+    kept.save([check(at=0.0)])
     assert times(kept) == [float(at) for at in range(5, MAX_CHECKS + 5)]
 
 
-def test_one_page_may_be_named_in_several_ways(kept: PageChecks) -> None:
-    kept.save_checks([check(at=1.0)])
-    kept.save_checks([replace(check(at=2.0), url="http://www.example.org/a")])
+def test_one_page_may_be_named_in_several_ways(kept: Checks) -> None:
+    kept.save([check(at=1.0)])
+    kept.save([replace(check(at=2.0), url="http://www.example.org/a")])
     assert times(kept) == [1.0, 2.0]
-    assert len(list(kept.iter_checked())) == 1
+    assert len(list(kept.iter())) == 1
 
 
-def test_what_sites_write_is_bounded_and_made_harmless(kept: PageChecks) -> None:
+def test_what_sites_write_is_bounded_and_made_harmless(kept: Checks) -> None:
     odd = check(
         server="x" * 999,
         size=10**30,
         content_type="half \ud83d $where {a.b}\0",
         hops=tuple((301, f"{SITE}{n}") for n in range(99)),
     )
-    kept.save_checks([odd])
+    kept.save([odd])
     page = of(kept)
     assert page is not None
     assert page.last.server == "x" * MAX_WORD
@@ -113,42 +107,44 @@ def test_what_sites_write_is_bounded_and_made_harmless(kept: PageChecks) -> None
     assert len(page.last.hops) == MAX_HOPS
 
 
-def test_sites_are_streamed_and_a_stream_survives_writing(kept: PageChecks) -> None:
-    kept.save_checks([check(str(n)) for n in range(1200)])
-    kept.save_checks([replace(check(), url="https://other.org/a", source="other.org")])
-    assert [page.source for page in kept.iter_checked("other.org")] == ["other.org"]
+def test_sites_are_streamed_and_a_stream_survives_writing(kept: Checks) -> None:
+    kept.save([check(str(n)) for n in range(1200)])
+    kept.save([replace(check(), url="https://other.org/a", source="other.org")])
+    assert [page.source for page in kept.iter("other.org")] == ["other.org"]
     seen = []
-    for page in kept.iter_checked("example.org"):
+    for page in kept.iter("example.org"):
         seen.append(page.url)
         if len(seen) % 300 == 1:
-            kept.save_checks([replace(page.last, at=500.0)])
+            kept.save([replace(page.last, at=500.0)])
     assert len(seen) == len(set(seen)) == 1200
-    assert len(list(kept.iter_checked())) == 1201
+    assert len(list(kept.iter())) == 1201
 
 
-def test_pages_without_a_record_are_streamed_apart(kept: PageChecks) -> None:
-    storage: Any = kept
-    storage.discover([make_page(str(n)) for n in range(0, 1200, 2)])
-    kept.save_checks([check(str(n)) for n in range(1200)])
-    kept.save_checks([replace(check(), url="https://other.org/a", source="other.org")])
-    found = [page.url for page in kept.iter_checked("example.org", unlisted=True)]
+def test_pages_without_a_record_are_streamed_apart(place: Place) -> None:
+    storage = place.open()
+    kept = storage.checks
+    storage.pages.discover([make_page(str(n)) for n in range(0, 1200, 2)])
+    kept.save([check(str(n)) for n in range(1200)])
+    kept.save([replace(check(), url="https://other.org/a", source="other.org")])
+    found = [page.url for page in kept.iter("example.org", unlisted=True)]
     assert sorted(found) == sorted(SITE + str(n) for n in range(1, 1200, 2))
-    assert len(list(kept.iter_checked(unlisted=True))) == 601
-    assert [page.checks for page in kept.iter_checked("other.org", unlisted=True)] == [
+    assert len(list(kept.iter(unlisted=True))) == 601
+    assert [page.checks for page in kept.iter("other.org", unlisted=True)] == [
         (replace(check(), url="https://other.org/a", source="other.org"),)
     ]
+    storage.close()
 
 
-def test_checks_are_forgotten_by_site_by_url_and_by_age(kept: PageChecks) -> None:
+def test_checks_are_forgotten_by_site_by_url_and_by_age(kept: Checks) -> None:
     other = replace(check(), url="https://other.org/a", source="other.org")
-    kept.save_checks([check("a", at=1.0), check("a", at=5.0), check("b", at=2.0), check("c", at=3.0), other])
-    assert kept.forget_checks(source="example.org", before=3.0) == 1
-    assert kept.forget_checks(url=SITE + "c") == 1
-    assert kept.forget_checks(url=SITE + "c") == 0
+    kept.save([check("a", at=1.0), check("a", at=5.0), check("b", at=2.0), check("c", at=3.0), other])
+    assert kept.forget(source="example.org", before=3.0) == 1
+    assert kept.forget(url=SITE + "c") == 1
+    assert kept.forget(url=SITE + "c") == 0
     assert times(kept) == [1.0, 5.0]
-    assert kept.forget_checks(source="example.org") == 1
-    assert [page.url for page in kept.iter_checked()] == [other.url]
-    assert kept.forget_checks() == 1
+    assert kept.forget(source="example.org") == 1
+    assert [page.url for page in kept.iter()] == [other.url]
+    assert kept.forget() == 1
 
 
 @pytest.mark.parametrize(
@@ -188,7 +184,7 @@ def _save_at_once(place: Place, barrier: Barrier, number: int) -> None:
     try:
         for turn in range(20):
             barrier.wait(60)
-            both(storage).save_checks([check(str(turn), at=float(number))])
+            storage.checks.save([check(str(turn), at=float(number))])
     finally:
         storage.close()
 
@@ -204,5 +200,5 @@ def test_checks_of_one_page_by_several_processes_are_all_kept(place: Place) -> N
         worker.join(120)
     assert [worker.exitcode for worker in workers] == [0, 0, 0]
     storage = place.open()
-    assert [times(both(storage), str(turn)) for turn in range(20)] == [[1.0, 2.0, 3.0]] * 20
+    assert [times(storage.checks, str(turn)) for turn in range(20)] == [[1.0, 2.0, 3.0]] * 20
     storage.close()

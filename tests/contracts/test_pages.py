@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from newsbot.items import Event, Kind, PageRecord
-from newsbot.storage.base import (
-    MAX_HISTORY,
-    MAX_REFERRERS,
-    Storage,
-)
+from newsbot.storage.base import Storage
+from newsbot.storage.pages import MAX_HISTORY, MAX_REFERRERS
 from tests.contracts.storage_samples import make_page
 
 
@@ -33,29 +30,29 @@ def test_a_page_comes_back_whole(storage: Storage) -> None:
         failures=1,
         history=[{"at": 200.5, "event": "fetched", "status": 200}],
     )
-    storage.save_pages([page])
+    storage.pages.save([page])
     page.content_length = 2**63 - 1  # a header may claim anything
-    assert storage.pages([page.fingerprint, b"unknown"]) == {page.fingerprint: page}
-    assert storage.pages([]) == {}
+    assert storage.pages.get([page.fingerprint, b"unknown"]) == {page.fingerprint: page}
+    assert storage.pages.get([]) == {}
 
 
 def test_discovering_adds_referrers_and_the_smaller_depth(storage: Storage) -> None:
-    storage.discover([make_page("a", ("x",), depth=3)])
-    storage.save_pages([make_page("a", state="done", depth=3, checks=1)])
+    storage.pages.discover([make_page("a", ("x",), depth=3)])
+    storage.pages.save([make_page("a", state="done", depth=3, checks=1)])
     for _ in range(2):
-        storage.discover(
+        storage.pages.discover(
             [make_page("a", ("y",), depth=1), make_page("a", ("z",), depth=2), make_page("b", ("y",))]
         )
-    found = storage.pages([make_page("a").fingerprint])[make_page("a").fingerprint]
+    found = storage.pages.get([make_page("a").fingerprint])[make_page("a").fingerprint]
     assert found.referrers == [f"https://example.org/{name}" for name in "xyz"]
     assert found.referrer_count == 3
     assert (found.depth, found.state, found.checks) == (1, "done", 1)
-    assert len(list(storage.iter_pages())) == 2
+    assert len(list(storage.pages.iter())) == 2
 
 
 def test_a_page_met_twice_in_one_batch_is_one_page(storage: Storage) -> None:
-    storage.discover([make_page("a", ("x",), depth=4), make_page("a", ("y",), depth=2)])
-    (found,) = storage.iter_pages()
+    storage.pages.discover([make_page("a", ("x",), depth=4), make_page("a", ("y",), depth=2)])
+    (found,) = storage.pages.iter()
     assert (found.referrers, found.referrer_count, found.depth) == (
         ["https://example.org/x", "https://example.org/y"],
         2,
@@ -66,67 +63,67 @@ def test_a_page_met_twice_in_one_batch_is_one_page(storage: Storage) -> None:
 def test_many_referrers_are_counted_and_the_first_kept(storage: Storage) -> None:
     for _ in range(2):
         for number in range(500):
-            storage.discover([make_page("a", (str(number),))])
-    (found,) = storage.iter_pages()
+            storage.pages.discover([make_page("a", (str(number),))])
+    (found,) = storage.pages.iter()
     assert found.referrers == [f"https://example.org/{number}" for number in range(MAX_REFERRERS)]
     assert 450 <= found.referrer_count <= 550
 
 
 def test_saving_keeps_what_only_grows(storage: Storage) -> None:
-    storage.discover([make_page("a", ("x",), first_seen=100.0)])
-    storage.save_pages([make_page("a", ("other",), first_seen=999.0, http_status=404, state="gone")])
-    (found,) = storage.iter_pages()
+    storage.pages.discover([make_page("a", ("x",), first_seen=100.0)])
+    storage.pages.save([make_page("a", ("other",), first_seen=999.0, http_status=404, state="gone")])
+    (found,) = storage.pages.iter()
     assert (found.first_seen, found.referrers, found.referrer_count) == (100.0, ["https://example.org/x"], 1)
     assert (found.http_status, found.state) == (404, "gone")
 
 
 def test_history_grows_by_what_is_new_and_is_bounded(storage: Storage) -> None:
     events: list[Event] = [{"at": float(number), "event": "fetched"} for number in range(MAX_HISTORY + 10)]
-    storage.save_pages([make_page("a", history=events[:5])])
-    storage.save_pages([make_page("a", history=events[3:8])])
-    storage.save_pages([make_page("a")])
-    (found,) = storage.iter_pages()
+    storage.pages.save([make_page("a", history=events[:5])])
+    storage.pages.save([make_page("a", history=events[3:8])])
+    storage.pages.save([make_page("a")])
+    (found,) = storage.pages.iter()
     assert found.history == events[:8]
     found.history += events[8:]
     for _ in range(2):
-        storage.save_pages([found])
-    assert next(storage.iter_pages()).history == events[-MAX_HISTORY:]
+        storage.pages.save([found])
+    assert next(storage.pages.iter()).history == events[-MAX_HISTORY:]
 
 
 def test_where_a_page_was_discovered_is_never_forgotten(storage: Storage) -> None:
     first = {"at": 1.0, "event": "discovered", "where": "seed"}
     events = [{"at": float(number), "event": "fetched"} for number in range(2, 3 * MAX_HISTORY)]
-    storage.discover([make_page("a", history=[first])])
+    storage.pages.discover([make_page("a", history=[first])])
     for start in range(0, len(events), 7):
-        storage.save_pages([make_page("a", history=events[start : start + 7])])
-    assert next(storage.iter_pages()).history == [first, *events[1 - MAX_HISTORY :]]
+        storage.pages.save([make_page("a", history=events[start : start + 7])])
+    assert next(storage.pages.iter()).history == [first, *events[1 - MAX_HISTORY :]]
 
 
 def test_pages_that_are_due_come_earliest_first(storage: Storage) -> None:
     dues = {"never": None, "at": 50.0, "after": 51.0, "until": 60.0, "later": 60.5}
-    storage.save_pages([make_page(name, next_due=due) for name, due in dues.items()])
-    storage.save_pages([make_page(f"together-{n}", next_due=55.0) for n in range(1100)])  # more than a batch
-    due = [page.url.rpartition("/")[2] for page in storage.due_pages(after=50.0, until=60.0)]
+    storage.pages.save([make_page(name, next_due=due) for name, due in dues.items()])
+    storage.pages.save([make_page(f"together-{n}", next_due=55.0) for n in range(1100)])  # more than a batch
+    due = [page.url.rpartition("/")[2] for page in storage.pages.due(after=50.0, until=60.0)]
     assert (due[0], due[-1]) == ("after", "until")
     assert sorted(due[1:-1]) == sorted(f"together-{n}" for n in range(1100))
-    storage.save_pages([make_page("after", next_due=None)])
-    assert [page.next_due for page in storage.due_pages(after=0.0, until=54.0)] == [50.0]
-    assert list(storage.due_pages(after=60.5, until=1e12)) == []
+    storage.pages.save([make_page("after", next_due=None)])
+    assert [page.next_due for page in storage.pages.due(after=0.0, until=54.0)] == [50.0]
+    assert list(storage.pages.due(after=60.5, until=1e12)) == []
 
 
 def test_pages_are_streamed_by_source_kind_and_state_while_writing_goes_on(storage: Storage) -> None:
-    storage.discover([make_page(str(number)) for number in range(1200)])
-    storage.discover(
+    storage.pages.discover([make_page(str(number)) for number in range(1200)])
+    storage.pages.discover(
         [make_page("feed", kind=Kind.FEED, state="done"), make_page("elsewhere", source="other.org")]
     )
-    assert [page.url for page in storage.iter_pages(kind=Kind.FEED)] == ["https://example.org/feed"]
-    assert len(list(storage.iter_pages(source="example.org", kind=Kind.ARTICLE, state="pending"))) == 1200
-    assert [page.source for page in storage.iter_pages(source="other.org")] == ["other.org"]
+    assert [page.url for page in storage.pages.iter(kind=Kind.FEED)] == ["https://example.org/feed"]
+    assert len(list(storage.pages.iter(source="example.org", kind=Kind.ARTICLE, state="pending"))) == 1200
+    assert [page.source for page in storage.pages.iter(source="other.org")] == ["other.org"]
     seen: list[PageRecord] = []
-    for page in storage.iter_pages(source="example.org"):
+    for page in storage.pages.iter(source="example.org"):
         seen.append(page)
         if len(seen) in (1, 600):
             page.checks += 1
-            storage.save_pages([page])
-            storage.discover([make_page(f"late{len(seen)}")])
+            storage.pages.save([page])
+            storage.pages.discover([make_page(f"late{len(seen)}")])
     assert len({page.fingerprint for page in seen}) == len(seen) == 1201

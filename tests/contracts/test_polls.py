@@ -1,4 +1,4 @@
-"""What every storage keeps to: :mod:`newsbot.storage.polls`."""
+"""What every storage keeps to: :mod:`newsbot.storage.sources`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from newsbot.storage.polls import DAY, KEEP_DAYS, Poll, PollLog
+from newsbot.storage.sources import DAY, KEEP_DAYS, Poll, Sources
 from tests.contracts.storage_backends import Place
 
 NOON = 20_000 * DAY + DAY // 2
@@ -16,14 +16,13 @@ FEED = "https://a.org/feed?x=1,2;3"
 
 
 @pytest.fixture
-def log(place: Place) -> Iterator[PollLog]:
+def log(place: Place) -> Iterator[Sources]:
     storage = place.open()
-    assert isinstance(storage, PollLog)
-    yield storage
+    yield storage.sources
     storage.close()
 
 
-def test_polls_come_back_by_source_and_time_each_once(log: PollLog) -> None:
+def test_polls_come_back_by_source_and_time_each_once(log: Sources) -> None:
     later = replace(FIRST, at=NOON + 600, new=0, unchanged=True)
     next_day = replace(FIRST, at=NOON + DAY)
     # a minute that ends like another one is another poll
@@ -38,7 +37,7 @@ def test_polls_come_back_by_source_and_time_each_once(log: PollLog) -> None:
     assert list(log.polls("https://c.org/")) == []
 
 
-def test_old_days_are_forgotten(log: PollLog) -> None:
+def test_old_days_are_forgotten(log: Sources) -> None:
     log.log_poll(FEED, FIRST)
     log.log_poll("https://b.org/", FIRST)
     log.log_poll(FEED, replace(FIRST, at=NOON + KEEP_DAYS * DAY))

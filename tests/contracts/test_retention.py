@@ -1,4 +1,4 @@
-"""What every storage keeps to: :mod:`newsbot.storage.retention`."""
+"""What every storage keeps to: :mod:`newsbot.storage.upkeep`."""
 
 from __future__ import annotations
 
@@ -8,50 +8,44 @@ from datetime import timedelta
 import pytest
 
 from newsbot.storage.base import Storage
-from newsbot.storage.retention import Retention
 from newsbot.urls import fingerprint
 from tests.contracts.storage_backends import Place
 from tests.contracts.storage_samples import NOON, make_article, make_page
 
 
-class Kept(Storage, Retention):
-    """What both storages are."""
-
-
 @pytest.fixture
-def storage(place: Place) -> Iterator[Kept]:
+def storage(place: Place) -> Iterator[Storage]:
     opened = place.open()
-    assert isinstance(opened, Retention)
-    yield opened  # type: ignore[misc]
+    yield opened
     opened.close()
 
 
-def test_earlier_versions_go_and_the_present_one_stays(storage: Kept) -> None:
+def test_earlier_versions_go_and_the_present_one_stays(storage: Storage) -> None:
     for hours, text in ((0, "The river rose."), (10, "The river fell."), (20, "The river is calm.")):
-        storage.store(make_article("a", text, hours=hours))
-    storage.store(make_article("b", "Only one version of an old text."))
+        storage.articles.store(make_article("a", text, hours=hours))
+    storage.articles.store(make_article("b", "Only one version of an old text."))
     middle = NOON + timedelta(hours=5)
     late = NOON + timedelta(hours=99)
-    assert storage.old_versions(NOON) == 0
-    assert storage.old_versions(middle) == 1
-    assert storage.old_versions(late) == 2
-    assert storage.drop_versions(middle, 10) == 1
-    assert [one.text for one in storage.versions("https://example.org/a")] == [
+    assert storage.removal.old_versions(NOON) == 0
+    assert storage.removal.old_versions(middle) == 1
+    assert storage.removal.old_versions(late) == 2
+    assert storage.removal.drop_versions(middle, 10) == 1
+    assert [one.text for one in storage.articles.versions("https://example.org/a")] == [
         "The river fell.",
         "The river is calm.",
     ]
-    assert storage.drop_versions(late, 1) == 1
-    assert storage.drop_versions(late, 1) == 0
-    assert [one.version for one in storage.versions("https://example.org/a")] == [3]
-    assert storage.article("https://example.org/b") is not None
-    assert len(storage.search("river")) == 1
-    assert storage.search("rose") == storage.search("fell") == []
-    storage.store(make_article("a", "The river froze.", hours=30))
-    assert [one.version for one in storage.versions("https://example.org/a")] == [3, 4]
-    assert storage.text_owner("example.org", make_article("a", "The river rose.").content_hash) is not None
+    assert storage.removal.drop_versions(late, 1) == 1
+    assert storage.removal.drop_versions(late, 1) == 0
+    assert [one.version for one in storage.articles.versions("https://example.org/a")] == [3]
+    assert storage.articles.get("https://example.org/b") is not None
+    assert len(storage.texts.search("river")) == 1
+    assert storage.texts.search("rose") == storage.texts.search("fell") == []
+    storage.articles.store(make_article("a", "The river froze.", hours=30))
+    assert [one.version for one in storage.articles.versions("https://example.org/a")] == [3, 4]
+    assert storage.texts.owner("example.org", make_article("a", "The river rose.").content_hash) is not None
 
 
-def test_pages_that_are_never_due_again_keep_only_what_makes_them_known(storage: Kept) -> None:
+def test_pages_that_are_never_due_again_keep_only_what_makes_them_known(storage: Storage) -> None:
     event = [{"at": 5.0, "event": "fetched", "status": 200}]
     pages = [
         make_page(
@@ -61,13 +55,13 @@ def test_pages_that_are_never_due_again_keep_only_what_makes_them_known(storage:
         make_page("due", referrers=("x",), last_fetched=1000.0, next_due=9e9, history=event),
         make_page("new", referrers=("x",), last_fetched=5000.0, history=event),
     ]
-    storage.discover(pages)
-    storage.save_pages(pages)
-    assert storage.old_pages(2000.0) == 2
-    assert storage.slim_pages(2000.0, 1) == 1
-    assert storage.slim_pages(2000.0, 10) == 1
-    assert storage.slim_pages(2000.0, 10) == storage.old_pages(2000.0) == 0
-    kept = storage.pages([fingerprint(page.url) for page in pages])
+    storage.pages.discover(pages)
+    storage.pages.save(pages)
+    assert storage.removal.old_pages(2000.0) == 2
+    assert storage.removal.slim_pages(2000.0, 1) == 1
+    assert storage.removal.slim_pages(2000.0, 10) == 1
+    assert storage.removal.slim_pages(2000.0, 10) == storage.removal.old_pages(2000.0) == 0
+    kept = storage.pages.get([fingerprint(page.url) for page in pages])
     old = kept[fingerprint("https://example.org/old")]
     assert (old.history, old.referrers) == ([], [])
     assert (old.url, old.state, old.last_fetched, old.etag, old.checks) == (
@@ -79,5 +73,5 @@ def test_pages_that_are_never_due_again_keep_only_what_makes_them_known(storage:
         page = kept[fingerprint(f"https://example.org/{name}")]
         assert page.history == event
         assert page.referrers
-    storage.discover([make_page("old", referrers=("z",))])
-    assert storage.pages([old.fingerprint])[old.fingerprint].referrers == ["https://example.org/z"]
+    storage.pages.discover([make_page("old", referrers=("z",))])
+    assert storage.pages.get([old.fingerprint])[old.fingerprint].referrers == ["https://example.org/z"]

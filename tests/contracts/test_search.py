@@ -20,27 +20,27 @@ from tests.wordmodel import found_by_reading, make_entries, make_queries
 
 def index(storage: Any) -> None:
     """Both storages have it beside the contract of :class:`Storage`."""
-    assert storage.index()
-    assert storage.waiting() == 0
+    assert storage.texts.index()
+    assert storage.texts.waiting() == 0
 
 
 def paths(storage: Storage, query: str, **asked: Any) -> list[str]:
-    hits = storage.search(query, **asked)
+    hits = storage.texts.search(query, **asked)
     return [hit.article.canonical_url.rsplit("/", 1)[1] for hit in hits]
 
 
 @pytest.fixture(params=["waiting", "indexed", "both"])
 def library(storage: Storage, request: pytest.FixtureRequest) -> Storage:
     """Articles by two people in two languages on two sites."""
-    storage.store(
+    storage.articles.store(
         make_article("bridge", "Мост через реку закрыт.", hours=1, authors=["Анна Иванова", "Пётр Ким"])
     )
-    storage.store(make_article("river", "Река вышла из берегов, мост цел.", title="Мост", hours=2))
+    storage.articles.store(make_article("river", "Река вышла из берегов, мост цел.", title="Мост", hours=2))
     if request.param == "both":
         index(storage)
     run: dict[str, Any] = {"source": "run.org", "language": "en", "hours": 30, "authors": ["Anna Kim"]}
-    storage.store(make_article("run", "She was running over the bridge.", **run))
-    storage.store(
+    storage.articles.store(make_article("run", "She was running over the bridge.", **run))
+    storage.articles.store(
         make_article("undated", "Мосты без даты.", published_at=None, fetched_at=None, source="run.org")
     )
     if request.param == "indexed":
@@ -87,7 +87,7 @@ def test_filters_of_the_caller_narrow_what_the_query_says(library: Storage) -> N
 
 
 def test_filters_without_words_give_the_newest_of_what_is_right(library: Storage) -> None:
-    library.store(make_article("late", "Последнее.", source="run.org", language="en", hours=40))
+    library.articles.store(make_article("late", "Последнее.", source="run.org", language="en", hours=40))
     assert paths(library, "", where=ArticleFilter(source="run.org", language="en")) == ["late", "run"]
     assert paths(library, "", where=ArticleFilter(source="run.org", language="ru")) == ["undated"]
     assert paths(library, "", where=ArticleFilter(source="run.org"), limit=2) == ["late", "run"]
@@ -103,19 +103,19 @@ def test_order_by_time_and_by_rank(library: Storage) -> None:
 
 
 def test_a_story_is_searched_as_it_is_now(library: Storage) -> None:
-    library.assign_story("https://example.org/bridge", "s", None)
-    library.assign_story("https://run.org/run", "s", None)
+    library.stories.assign("https://example.org/bridge", "s", None)
+    library.stories.assign("https://run.org/run", "s", None)
     assert paths(library, "мост", where=ArticleFilter(story="s")) == ["bridge"]
-    library.assign_story("https://example.org/river", "s", None)
+    library.stories.assign("https://example.org/river", "s", None)
     assert set(paths(library, "мост", where=ArticleFilter(story="s"))) == {"bridge", "river"}
 
 
 def test_earlier_versions_are_not_found_and_take_no_place_on_the_page(storage: Storage) -> None:
     for turn in range(40):
-        storage.store(make_article("a", f"Слово номер {turn}."))
+        storage.articles.store(make_article("a", f"Слово номер {turn}."))
         if turn % 8 == 0:
             index(storage)
-    storage.store(make_article("b", "Слово другое."))
+    storage.articles.store(make_article("b", "Слово другое."))
     assert set(paths(storage, "слово", limit=2)) == {"a", "b"}
     assert paths(storage, "39") == ["a"]
     assert paths(storage, "32") == []
@@ -126,9 +126,9 @@ def test_earlier_versions_are_not_found_and_take_no_place_on_the_page(storage: S
 
 def test_an_article_whose_versions_were_dropped_is_found_as_it_is_now(storage: Any) -> None:
     for turn in range(3):
-        storage.store(make_article("a", f"Слово {turn}."))
+        storage.articles.store(make_article("a", f"Слово {turn}."))
         index(storage)
-    assert storage.drop_versions(NOON + timedelta(days=1), 10) == 2
+    assert storage.removal.drop_versions(NOON + timedelta(days=1), 10) == 2
     assert paths(storage, "слово 2") == ["a"]
     index(storage)
     assert paths(storage, "слово 2") == ["a"]
@@ -136,12 +136,12 @@ def test_an_article_whose_versions_were_dropped_is_found_as_it_is_now(storage: A
 
 
 def test_removed_articles_are_not_found(storage: Any) -> None:
-    storage.store(make_article("a", "Слово одно."))
+    storage.articles.store(make_article("a", "Слово одно."))
     index(storage)
-    storage.store(make_article("b", "Слово другое."))
-    assert storage.remove_articles([f"https://example.org/{name}" for name in "ab"]) == 2
+    storage.articles.store(make_article("b", "Слово другое."))
+    assert storage.removal.articles([f"https://example.org/{name}" for name in "ab"]) == 2
     assert paths(storage, "слово") == []
-    storage.store(make_article("a", "Слово снова."))
+    storage.articles.store(make_article("a", "Слово снова."))
     index(storage)
     assert paths(storage, "слово") == ["a"]
 
@@ -159,33 +159,33 @@ def test_any_query_finds_what_reading_all_articles_finds(storage: Storage) -> No
             hours=number,
         )
         key = fingerprint(article.canonical_url)
-        storage.store(article)
+        storage.articles.store(article)
         entries[key] = entry_of(article, key, 1)
         if number % 11 == 0:
             index(storage)
     for query in make_queries(7, 60):
-        found = [fingerprint(hit.article.canonical_url) for hit in storage.search(query, limit=500)]
+        found = [fingerprint(hit.article.canonical_url) for hit in storage.texts.search(query, limit=500)]
         assert set(found) == found_by_reading(list(entries.values()), query), query
         assert len(found) == len(set(found))
 
 
 def test_the_background_indexes_while_articles_are_stored(storage: Any) -> None:
     for number in range(FOLD_AT + 70):
-        storage.store(make_article(f"{number}", f"Слово {number}."))
+        storage.articles.store(make_article(f"{number}", f"Слово {number}."))
         assert number % 50 or paths(storage, f"{number}") == [f"{number}"]  # at once
     give_up = time.monotonic() + 60
-    while storage.waiting() >= FOLD_AT:
+    while storage.texts.waiting() >= FOLD_AT:
         assert time.monotonic() < give_up
         time.sleep(0.05)
     assert paths(storage, "слово 3") == ["3"]
-    assert len(storage.search("слово", limit=1000)) == FOLD_AT + 70
+    assert len(storage.texts.search("слово", limit=1000)) == FOLD_AT + 70
 
 
 def test_closing_while_the_index_is_written_loses_nothing(place: Place) -> None:
     storage: Any = place.open()
     for number in range(FOLD_AT + 1):
-        storage.store(make_article(f"{number}", f"Слово {number}."))
+        storage.articles.store(make_article(f"{number}", f"Слово {number}."))
     storage.close()
     again: Any = place.open()
-    assert len(again.search("слово", limit=1000)) == FOLD_AT + 1
+    assert len(again.texts.search("слово", limit=1000)) == FOLD_AT + 1
     again.close()

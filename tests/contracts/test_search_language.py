@@ -13,19 +13,21 @@ from tests.contracts.storage_samples import NOON, make_article
 
 @pytest.fixture
 def library(storage: Storage) -> Storage:
-    storage.store(make_article("mask", "В аптеках нет дефицита масок.", title="Маски есть", hours=1))
-    storage.store(make_article("oil", "Цена нефти растёт. О масках ни слова.", title="Нефть", hours=2))
-    storage.store(
+    storage.articles.store(make_article("mask", "В аптеках нет дефицита масок.", title="Маски есть", hours=1))
+    storage.articles.store(
+        make_article("oil", "Цена нефти растёт. О масках ни слова.", title="Нефть", hours=2)
+    )
+    storage.articles.store(
         make_article("run", "She was running; the masks fell.", title="A race", language="en", hours=3)
     )
-    storage.store(
+    storage.articles.store(
         make_article("cafe", "Café chairs. 北京 is far. Ёлки, йод.", title="Été", language="en", hours=4)
     )
     return storage
 
 
 def _paths(storage: Storage, query: str, **asked: object) -> list[str]:
-    hits = storage.search(query, **asked)  # type: ignore[arg-type]
+    hits = storage.texts.search(query, **asked)  # type: ignore[arg-type]
     return [hit.article.canonical_url.rsplit("/", 1)[1] for hit in hits]
 
 
@@ -84,7 +86,7 @@ def test_search_understands_what_people_type(library: Storage, query: str, expec
 )
 def test_any_text_is_a_legal_query(library: Storage, query: str) -> None:
     for by_time in (False, True):
-        assert isinstance(library.search(query, by_time=by_time), list)
+        assert isinstance(library.texts.search(query, by_time=by_time), list)
 
 
 def test_a_blank_query_finds_all_and_one_without_words_nothing(library: Storage) -> None:
@@ -99,20 +101,20 @@ def test_order_limit_and_filter_of_a_search(library: Storage) -> None:
     assert _paths(library, "маски", limit=0) == []
     assert _paths(library, "", where=ArticleFilter(language="en")) == ["cafe", "run"]
     assert _paths(library, "маски", where=ArticleFilter(until=NOON + timedelta(hours=2))) == ["mask"]
-    scores = [hit.score for hit in library.search("маски")]
+    scores = [hit.score for hit in library.texts.search("маски")]
     assert scores[0] > scores[1] > 0
 
 
 def test_a_snippet_shows_the_matches(library: Storage) -> None:
-    assert [hit.snippet for hit in library.search("дефицитом аптека")] == [
+    assert [hit.snippet for hit in library.texts.search("дефицитом аптека")] == [
         "В [аптеках] нет [дефицита] масок."
     ]
-    assert [hit.snippet for hit in library.search("race")] == ["A [race]"]
+    assert [hit.snippet for hit in library.texts.search("race")] == ["A [race]"]
 
 
 def test_only_the_present_version_is_found(storage: Storage) -> None:
-    storage.store(make_article("a", "Earlier words"))
-    storage.store(make_article("a", "Present words"))
+    storage.articles.store(make_article("a", "Earlier words"))
+    storage.articles.store(make_article("a", "Present words"))
     assert _paths(storage, "earlier") == []
     assert _paths(storage, "-earlier") == ["a"]
     assert _paths(storage, "present words") == ["a"]

@@ -1,4 +1,4 @@
-"""What every storage keeps to: :mod:`newsbot.storage.results`, sentence by sentence."""
+"""What every storage keeps to: :mod:`newsbot.storage.spider_results`, sentence by sentence."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from newsbot.search.phrases import MAX_POSITIONS, Position
-from newsbot.storage.base import Storage
-from newsbot.storage.results import MAX_CONTEXT, SearchResult, SearchResults, SearchSummary
+from newsbot.storage.spider_results import MAX_CONTEXT, Searches, SearchResult, SearchSummary
 from tests import warm
 from tests.contracts.storage_backends import Place
 
@@ -19,15 +18,10 @@ HERE = Position(start=120, end=125, line=4, before="у моста ", found="че
 
 
 @pytest.fixture
-def found(place: Place) -> Iterator[SearchResults]:
+def found(place: Place) -> Iterator[Searches]:
     storage = place.open()
-    yield both(storage)
+    yield storage.searches
     storage.close()
-
-
-def both(storage: Storage) -> SearchResults:
-    assert isinstance(storage, SearchResults)
-    return storage
 
 
 def result(path: str = "a", text: str = "через", **fields: Any) -> SearchResult:
@@ -43,48 +37,48 @@ def result(path: str = "a", text: str = "через", **fields: Any) -> SearchRe
     return SearchResult(**given | fields)
 
 
-def kept(found: SearchResults, search: str = "bridges", **which: str) -> list[SearchResult]:
+def kept(found: Searches, search: str = "bridges", **which: str) -> list[SearchResult]:
     return sorted(found.results(search, **which), key=lambda one: (one.url, one.text))
 
 
-def test_a_result_comes_back_whole(found: SearchResults) -> None:
+def test_a_result_comes_back_whole(found: Searches) -> None:
     one = result(regex=True, positions=(HERE, replace(HERE, start=300, end=305, line=9)), hits=2)
-    found.save_results([one])
+    found.save([one])
     assert kept(found) == [one]
     assert kept(found, "другой") == []
-    found.save_results([])
+    found.save([])
 
 
-def test_saving_twice_is_saving_once_and_the_later_look_wins(found: SearchResults) -> None:
-    found.save_results([result(), result()])
-    found.save_results([result()])
+def test_saving_twice_is_saving_once_and_the_later_look_wins(found: Searches) -> None:
+    found.save([result(), result()])
+    found.save([result()])
     later = result(looked_at=200.0, positions=(replace(HERE, start=7, end=12, line=1),))
-    found.save_results([later])
-    found.save_results([result(), result("b")])
+    found.save([later])
+    found.save([result(), result("b")])
     assert kept(found) == [later, result("b")]
 
 
-def test_one_page_may_be_named_in_several_ways(found: SearchResults) -> None:
-    found.save_results([result(url="https://example.org/a")])
+def test_one_page_may_be_named_in_several_ways(found: Searches) -> None:
+    found.save([result(url="https://example.org/a")])
     again = result(url="http://www.example.org/a", looked_at=101.0)
-    found.save_results([again])
+    found.save([again])
     assert kept(found) == [again]
 
 
-def test_a_text_that_is_gone_from_the_page_goes(found: SearchResults) -> None:
-    found.save_results([result(), result("b")])
-    found.save_results([result(looked_at=99.0, positions=(), hits=0)])
+def test_a_text_that_is_gone_from_the_page_goes(found: Searches) -> None:
+    found.save([result(), result("b")])
+    found.save([result(looked_at=99.0, positions=(), hits=0)])
     assert len(kept(found)) == 2, "an earlier look knows less"
-    found.save_results([result(looked_at=101.0, positions=(), hits=0)])
-    found.save_results([result("never", positions=(), hits=0)])
+    found.save([result(looked_at=101.0, positions=(), hits=0)])
+    found.save([result("never", positions=(), hits=0)])
     assert kept(found) == [result("b")]
 
 
-def test_several_texts_searches_and_sites_are_told_apart(found: SearchResults) -> None:
+def test_several_texts_searches_and_sites_are_told_apart(found: Searches) -> None:
     other_site = result(url="https://other.org/a", source="other.org")
     other_text = result(text="мост")
     other_search = result(search="rivers")
-    found.save_results([result(), other_text, other_site, other_search])
+    found.save([result(), other_text, other_site, other_search])
     assert kept(found) == [other_text, result(), other_site]
     assert kept(found, text="мост") == [other_text]
     assert kept(found, source="other.org") == [other_site]
@@ -92,9 +86,9 @@ def test_several_texts_searches_and_sites_are_told_apart(found: SearchResults) -
     assert kept(found, "rivers") == [other_search]
 
 
-def test_what_is_kept_has_bounds_and_all_hits_are_counted(found: SearchResults) -> None:
+def test_what_is_kept_has_bounds_and_all_hits_are_counted(found: Searches) -> None:
     long = replace(HERE, before="б" * 999 + "!", found="н" * 999, after="?" + "п" * 999)
-    found.save_results([result(positions=(long,) * (MAX_POSITIONS + 5), hits=0)])
+    found.save([result(positions=(long,) * (MAX_POSITIONS + 5), hits=0)])
     (one,) = kept(found)
     assert (len(one.positions), one.hits) == (MAX_POSITIONS, MAX_POSITIONS + 5)
     first = one.positions[0]
@@ -102,35 +96,35 @@ def test_what_is_kept_has_bounds_and_all_hits_are_counted(found: SearchResults) 
     assert (first.before[-1], first.after[0]) == ("!", "?")
 
 
-def test_what_sites_write_is_kept_or_made_harmless(found: SearchResults) -> None:
+def test_what_sites_write_is_kept_or_made_harmless(found: Searches) -> None:
     odd = replace(HERE, before="zero \0 and half \ud83d ", found="$where {a.b}", after="\n")
-    found.save_results([result(text="a.b$\0\ud83d", positions=(odd,))])
+    found.save([result(text="a.b$\0\ud83d", positions=(odd,))])
     (one,) = kept(found, text="a.b$\0\ud83d")
     assert one.text == "a.b$\0?"
     assert one.positions[0] == replace(odd, before="zero \0 and half ? ")
 
 
-def test_a_stream_of_results_survives_writing(found: SearchResults) -> None:
-    found.save_results([result(str(n)) for n in range(450)])
+def test_a_stream_of_results_survives_writing(found: Searches) -> None:
+    found.save([result(str(n)) for n in range(450)])
     seen = []
     for one in found.results("bridges"):
         seen.append(one.url)
         if len(seen) % 100 == 1:
-            found.save_results([replace(one, looked_at=500.0)])
+            found.save([replace(one, looked_at=500.0)])
     assert len(seen) == len(set(seen)) == 450
 
 
-def test_searches_are_listed_and_forgotten(found: SearchResults) -> None:
-    found.save_results([result(hits=3), result(text="мост", looked_at=90.0), result("b")])
-    found.save_results([result(search="rivers", looked_at=300.0)])
-    assert found.searches() == [
+def test_searches_are_listed_and_forgotten(found: Searches) -> None:
+    found.save([result(hits=3), result(text="мост", looked_at=90.0), result("b")])
+    found.save([result(search="rivers", looked_at=300.0)])
+    assert found.all() == [
         SearchSummary(search="rivers", pages=1, hits=1, first=300.0, last=300.0),
         SearchSummary(search="bridges", pages=2, hits=5, first=90.0, last=100.5),
     ]
-    assert found.forget_search("bridges") == 3
-    assert found.forget_search("bridges") == 0
+    assert found.forget("bridges") == 3
+    assert found.forget("bridges") == 0
     assert kept(found) == []
-    assert [one.search for one in found.searches()] == ["rivers"]
+    assert [one.search for one in found.all()] == ["rivers"]
 
 
 def _save_at_once(place: Place, barrier: Barrier, number: int) -> None:
@@ -138,7 +132,7 @@ def _save_at_once(place: Place, barrier: Barrier, number: int) -> None:
     try:
         for turn in range(20):
             barrier.wait(60)
-            both(storage).save_results([result(str(turn), looked_at=float(number), hits=number)])
+            storage.searches.save([result(str(turn), looked_at=float(number), hits=number)])
     finally:
         storage.close()
 
@@ -154,5 +148,5 @@ def test_processes_that_meet_one_page_keep_it_once_and_the_latest(place: Place) 
         worker.join(120)
     assert [worker.exitcode for worker in workers] == [0, 0, 0]
     storage = place.open()
-    assert [(one.looked_at, one.hits) for one in both(storage).results("bridges")] == [(3.0, 3)] * 20
+    assert [(one.looked_at, one.hits) for one in storage.searches.results("bridges")] == [(3.0, 3)] * 20
     storage.close()

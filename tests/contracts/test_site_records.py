@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from newsbot.items import Kind
-from newsbot.storage.base import (
-    SiteRecord,
-    SourceRecord,
-    Storage,
-)
+from newsbot.storage.base import Storage
+from newsbot.storage.sources import SiteRecord, SourceRecord
 
 
 def test_source_records_are_written_whole(storage: Storage) -> None:
@@ -25,18 +22,18 @@ def test_source_records_are_written_whole(storage: Storage) -> None:
         last_error="timeout \ud800",
         rhythm={"last": 5.5, "hour_items": [1.0, 2.5], "window": None},
     )
-    storage.save_sources([feed, front])
-    storage.save_sources(iter([feed]))
+    storage.sources.save([feed, front])
+    storage.sources.save(iter([feed]))
     front.last_error = "timeout ?"
-    assert storage.sources() == [feed, front]
-    assert storage.sources("b.org") == [front]
+    assert storage.sources.all() == [feed, front]
+    assert storage.sources.all("b.org") == [front]
     feed.polls, feed.next_due = 3, None
-    storage.save_sources([feed])
-    assert storage.sources("a.org") == [feed]
+    storage.sources.save([feed])
+    assert storage.sources.all("a.org") == [feed]
 
 
 def test_site_counters_add_up_and_later_times_win(storage: Storage) -> None:
-    storage.count_site(
+    storage.sites.add(
         SiteRecord(
             source="a.org",
             counters={"articles": 2, "pages": 1.5},
@@ -45,10 +42,10 @@ def test_site_counters_add_up_and_later_times_win(storage: Storage) -> None:
             last_error_at=9.0,
         )
     )
-    storage.count_site(SiteRecord(source="a.org", counters={"articles": 3}))
-    storage.count_site(SiteRecord(source="a.org", last_article=8.0, last_error="old", last_error_at=7.0))
-    storage.count_site(SiteRecord(source="b.org"))
-    assert storage.sites() == {
+    storage.sites.add(SiteRecord(source="a.org", counters={"articles": 3}))
+    storage.sites.add(SiteRecord(source="a.org", last_article=8.0, last_error="old", last_error_at=7.0))
+    storage.sites.add(SiteRecord(source="b.org"))
+    assert storage.sites.all() == {
         "a.org": SiteRecord(
             source="a.org",
             counters={"articles": 5, "pages": 1.5},

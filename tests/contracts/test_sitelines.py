@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -25,7 +25,7 @@ BACKGROUND = (
 @pytest.fixture
 def workers(place: Place) -> Iterator[list[Notes]]:
     opened: list[Storage] = [place.open() for _ in range(3)]
-    yield [cast("Notes", storage) for storage in opened]
+    yield [storage.notes for storage in opened]
     for storage in opened:
         storage.close()
 
@@ -79,7 +79,7 @@ def test_a_storage_that_is_away_costs_no_page_and_both_memories_are_joined_when_
     learn(before, 1, FOOTLINE, BACKGROUND)
     before.write()
     storage = Away(workers[1])
-    meanwhile = lines_of(cast("Notes", storage))
+    meanwhile = lines_of(storage)
     learn(meanwhile, 2, FOOTLINE, BACKGROUND)
     storage.back()
     meanwhile.write()
@@ -103,10 +103,10 @@ def test_what_has_not_changed_is_not_written(workers: list[Notes]) -> None:
     lines = lines_of(workers[0])
     learn(lines, 1, FOOTLINE)
     lines.write()
-    workers[0].forget_note(NOTE_KIND + DOMAIN, KEY)
+    workers[0].forget(NOTE_KIND + DOMAIN, KEY)
     learn(lines, 1, FOOTLINE)
     lines.write()
-    assert workers[0].notes(NOTE_KIND + DOMAIN) == {}
+    assert workers[0].all(NOTE_KIND + DOMAIN) == {}
 
 
 def test_a_site_with_many_lines_fits_a_note(workers: list[Notes]) -> None:
@@ -126,7 +126,7 @@ def test_a_site_with_many_lines_fits_a_note(workers: list[Notes]) -> None:
 def test_a_broken_note_is_told_and_replaced(
     workers: list[Notes], note: dict[str, object], caplog: pytest.LogCaptureFixture
 ) -> None:
-    workers[0].save_note(NOTE_KIND + DOMAIN, KEY, note)
+    workers[0].save(NOTE_KIND + DOMAIN, KEY, note)
     lines = lines_of(workers[0])
     learn(lines, 1, FOOTLINE)
     assert "learned anew" in caplog.text

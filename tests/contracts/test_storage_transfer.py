@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from newsbot.operations.move.side import WholeStorage
-from newsbot.storage.base import SiteRecord
-from newsbot.storage.polls import DAY, Poll, PollLog
+from newsbot.storage.base import Storage
+from newsbot.storage.sources import DAY, Poll, SiteRecord
 from newsbot.storage.sqlite import SqliteStorage
-from newsbot.storage.transfer import AliasCopy, ArticleCopy, PageCopy, TextCopy
+from newsbot.storage.upkeep import AliasCopy, ArticleCopy, PageCopy, TextCopy
 from newsbot.urls import fingerprint
 from tests.contracts.storage_backends import Place
 from tests.contracts.storage_samples import NOON, make_article, make_page
@@ -23,10 +22,10 @@ COPIES = 1203
 
 
 @pytest.fixture
-def storage(place: Place) -> Iterator[WholeStorage]:
+def storage(place: Place) -> Iterator[Storage]:
     """The storage under test, empty."""
     opened = place.open()
-    yield opened  # type: ignore[misc]  # all of ours can be copied
+    yield opened
     opened.close()
 
 
@@ -37,64 +36,64 @@ def other(tmp_path: Path) -> Iterator[SqliteStorage]:
         yield opened
 
 
-def fill(storage: WholeStorage) -> None:
+def fill(storage: Storage) -> None:
     page = make_page("linked", referrers=tuple(f"from/{number}" for number in range(90)), depth=4)
     page.history = [{"at": 1.5, "event": "discovered", "where": "feed"}]
-    storage.discover([page, make_page("alone"), make_page("elsewhere", source="other.example")])
+    storage.pages.discover([page, make_page("alone"), make_page("elsewhere", source="other.example")])
     for hours in range(34):
-        storage.store(make_article("changing", f"Version {hours}", hours=hours, discovered_at=NOON))
-    storage.store(make_article("first", TEXT, published_at=None, authors=["A", "Б"], tags=["x"]))
-    storage.store(make_article("second", TEXT))
-    storage.store(
+        storage.articles.store(make_article("changing", f"Version {hours}", hours=hours, discovered_at=NOON))
+    storage.articles.store(make_article("first", TEXT, published_at=None, authors=["A", "Б"], tags=["x"]))
+    storage.articles.store(make_article("second", TEXT))
+    storage.articles.store(
         make_article("theirs", TEXT, source="other.example", url="https://other.example/amp/theirs")
     )
     for number in range(3):
-        storage.store(make_article(f"copy{number}", TEXT, url=f"https://example.org/print/{number}"))
-    storage.store(make_article("bare", "Never hashed.", content_hash="", fetched_at=None, language=None))
-    storage.assign_story("https://example.org/first", "s1", "https://other.example/theirs")
+        storage.articles.store(make_article(f"copy{number}", TEXT, url=f"https://example.org/print/{number}"))
+    storage.articles.store(
+        make_article("bare", "Never hashed.", content_hash="", fetched_at=None, language=None)
+    )
+    storage.stories.assign("https://example.org/first", "s1", "https://other.example/theirs")
 
 
 def all_of(
-    storage: WholeStorage,
+    storage: Storage,
 ) -> tuple[list[PageCopy], list[ArticleCopy], list[TextCopy], list[AliasCopy]]:
     return (
-        list(storage.copy_pages()),
-        list(storage.copy_articles()),
-        list(storage.copy_texts()),
-        list(storage.copy_aliases()),
+        list(storage.dump.pages()),
+        list(storage.dump.articles()),
+        list(storage.dump.texts()),
+        list(storage.dump.aliases()),
     )
 
 
-def take_all(target: WholeStorage, source: WholeStorage) -> None:
+def take_all(target: Storage, source: Storage) -> None:
     pages, articles, texts, aliases = all_of(source)
-    target.take_pages(pages)
-    target.take_articles(articles)
-    target.take_texts(texts)
-    target.take_aliases(aliases)
+    target.load.pages(pages)
+    target.load.articles(articles)
+    target.load.texts(texts)
+    target.load.aliases(aliases)
 
 
 @pytest.mark.parametrize("there", [True, False])
-def test_a_copy_answers_as_the_first_one_did(
-    storage: WholeStorage, other: SqliteStorage, there: bool
-) -> None:
+def test_a_copy_answers_as_the_first_one_did(storage: Storage, other: SqliteStorage, there: bool) -> None:
     source, target = (other, storage) if there else (storage, other)
     fill(source)
     take_all(target, source)
     take_all(target, source)
     assert all_of(target) == all_of(source)
     for url in ("https://example.org/changing", "https://example.org/second", "https://other.example/theirs"):
-        assert target.article(url) == source.article(url)
-        assert target.versions(url) == source.versions(url)
-    assert len(target.versions("https://example.org/changing")) == 31
-    found = [(hit.article.canonical_url, hit.snippet) for hit in target.search("another page")]
+        assert target.articles.get(url) == source.articles.get(url)
+        assert target.articles.versions(url) == source.articles.versions(url)
+    assert len(target.articles.versions("https://example.org/changing")) == 31
+    found = [(hit.article.canonical_url, hit.snippet) for hit in target.texts.search("another page")]
     assert sorted(found) == sorted(
-        (hit.article.canonical_url, hit.snippet) for hit in source.search("another page")
+        (hit.article.canonical_url, hit.snippet) for hit in source.texts.search("another page")
     )
     assert len(found) == 2
-    assert target.stories(min_members=1) == source.stories(min_members=1)
+    assert target.stories.recent(min_members=1) == source.stories.recent(min_members=1)
 
 
-def test_a_copy_goes_on_as_the_first_one_would(storage: WholeStorage, other: SqliteStorage) -> None:
+def test_a_copy_goes_on_as_the_first_one_would(storage: Storage, other: SqliteStorage) -> None:
     fill(other)
     take_all(storage, other)
     again = [
@@ -103,21 +102,23 @@ def test_a_copy_goes_on_as_the_first_one_would(storage: WholeStorage, other: Sql
         make_article("third", TEXT),
         make_article("first", "Its text has changed.", published_at=None, hours=1),
     ]
-    assert [storage.store(article) for article in again] == [other.store(article) for article in again]
+    assert [storage.articles.store(article) for article in again] == [
+        other.articles.store(article) for article in again
+    ]
     pages = [make_page("linked", referrers=tuple(f"from/{number}" for number in range(80, 200)))]
     for one in (storage, other):
-        one.discover(pages)
+        one.pages.discover(pages)
     assert all_of(storage) == all_of(other)
 
 
-def test_what_is_there_stays_as_it_is(storage: WholeStorage, other: SqliteStorage) -> None:
-    storage.discover([make_page("linked", depth=1)])
-    storage.store(make_article("first", "Another text."))
+def test_what_is_there_stays_as_it_is(storage: Storage, other: SqliteStorage) -> None:
+    storage.pages.discover([make_page("linked", depth=1)])
+    storage.articles.store(make_article("first", "Another text."))
     fill(other)
     take_all(storage, other)
     key = fingerprint("https://example.org/linked")
-    assert storage.pages([key])[key].depth == 1
-    kept = storage.article("https://example.org/first")
+    assert storage.pages.get([key])[key].depth == 1
+    kept = storage.articles.get("https://example.org/first")
     assert kept is not None
     assert kept.text == "Another text."
 
@@ -128,105 +129,100 @@ def behind_any_key(copies: Callable[..., Iterator[ArticleCopy | TextCopy | Alias
     assert list(copies(found[1].key)) == found[2:]
 
 
-def test_copies_go_on_behind_any_key_and_keep_to_the_sites(storage: WholeStorage) -> None:
-    storage.discover([make_page(f"p{number}") for number in range(COPIES)])
-    storage.discover([make_page(f"q{number}", source="other.example") for number in range(30)])
+def test_copies_go_on_behind_any_key_and_keep_to_the_sites(storage: Storage) -> None:
+    storage.pages.discover([make_page(f"p{number}") for number in range(COPIES)])
+    storage.pages.discover([make_page(f"q{number}", source="other.example") for number in range(30)])
     fill(storage)
-    whole = list(storage.copy_pages())
+    whole = list(storage.dump.pages())
     assert len(whole) == COPIES + 33
     assert [copy.key for copy in whole] == sorted({copy.key for copy in whole})
     for place in (0, 499, 500, COPIES):
-        assert list(storage.copy_pages(whole[place].key)) == whole[place + 1 :]
-    assert list(storage.copy_pages(whole[-1].key)) == []
-    behind_any_key(storage.copy_articles)
-    behind_any_key(storage.copy_texts)
-    behind_any_key(storage.copy_aliases)
+        assert list(storage.dump.pages(whole[place].key)) == whole[place + 1 :]
+    assert list(storage.dump.pages(whole[-1].key)) == []
+    behind_any_key(storage.dump.articles)
+    behind_any_key(storage.dump.texts)
+    behind_any_key(storage.dump.aliases)
     sites = ["other.example", "unknown.example"]
-    assert {copy.page.source for copy in storage.copy_pages("", sites)} == {"other.example"}
-    assert [copy.article.source for copy in storage.copy_articles("", sites)] == ["other.example"]
-    assert [copy.source for copy in storage.copy_texts("", sites)] == ["other.example"]
-    (theirs,) = storage.copy_articles("", sites)
-    assert [copy.article for copy in storage.copy_aliases("", sites)] == [theirs.fingerprint]
+    assert {copy.page.source for copy in storage.dump.pages("", sites)} == {"other.example"}
+    assert [copy.article.source for copy in storage.dump.articles("", sites)] == ["other.example"]
+    assert [copy.source for copy in storage.dump.texts("", sites)] == ["other.example"]
+    (theirs,) = storage.dump.articles("", sites)
+    assert [copy.article for copy in storage.dump.aliases("", sites)] == [theirs.fingerprint]
 
 
 def test_texts_and_addresses_of_articles_that_are_missing_are_left_out(
-    storage: WholeStorage, other: SqliteStorage
+    storage: Storage, other: SqliteStorage
 ) -> None:
     fill(other)
-    storage.take_texts(list(other.copy_texts()))
-    storage.take_aliases(list(other.copy_aliases()))
-    assert list(storage.copy_texts()) == []
-    assert list(storage.copy_aliases()) == []
-    assert storage.text_owner("example.org", make_article("x", TEXT).content_hash) is None
+    storage.load.texts(list(other.dump.texts()))
+    storage.load.aliases(list(other.dump.aliases()))
+    assert list(storage.dump.texts()) == []
+    assert list(storage.dump.aliases()) == []
+    assert storage.texts.owner("example.org", make_article("x", TEXT).content_hash) is None
 
 
-def test_the_books_of_a_site_are_written_whole(storage: WholeStorage) -> None:
+def test_the_books_of_a_site_are_written_whole(storage: Storage) -> None:
     record = SiteRecord(
         source="example.org",
         counters={"errors/a.b$c": 2.0, "fetched": 9.0},
         last_error="x",
         last_error_at=7.0,
     )
-    storage.count_site(
+    storage.sites.add(
         SiteRecord(source="example.org", counters={"fetched": 5.0, "old": 1.0}, last_article=9.0)
     )
-    storage.take_sites([record])
-    storage.take_sites([record])
-    assert storage.sites() == {"example.org": record}
+    storage.load.sites([record])
+    storage.load.sites([record])
+    assert storage.sites.all() == {"example.org": record}
 
 
-def fill_books(storage: WholeStorage) -> None:
+def fill_books(storage: Storage) -> None:
     for name in ("a", "b", "c", "d"):
-        storage.store(make_article(name, f"Text of {name}."))
-    storage.join_stories(["https://example.org/a", "https://example.org/b"])
-    storage.join_stories(["https://example.org/b", "https://example.org/not stored yet"])
-    storage.save_note("hub", "https://hub.example/ ключ", {"until": 12.5, "topics": ["a", "б"]})
-    storage.save_note("hub", "other", {})
-    storage.save_note("trust", "other", {"score": 0.5})
-    assert isinstance(storage, PollLog)
+        storage.articles.store(make_article(name, f"Text of {name}."))
+    storage.stories.join(["https://example.org/a", "https://example.org/b"])
+    storage.stories.join(["https://example.org/b", "https://example.org/not stored yet"])
+    storage.notes.save("hub", "https://hub.example/ ключ", {"until": 12.5, "topics": ["a", "б"]})
+    storage.notes.save("hub", "other", {})
+    storage.notes.save("trust", "other", {"score": 0.5})
     for minute in range(3):
         poll = Poll(at=DAY * 20_000 - 60 * minute + 90, new=minute, shown=20, size=999, unchanged=not minute)
-        storage.log_poll("https://example.org/feed", poll)
-        storage.log_poll("https://example.org/feed", poll)
+        storage.sources.log_poll("https://example.org/feed", poll)
+        storage.sources.log_poll("https://example.org/feed", poll)
 
 
 @pytest.mark.parametrize("there", [True, False])
-def test_joined_stories_notes_and_polls_go_along(
-    storage: WholeStorage, other: SqliteStorage, there: bool
-) -> None:
+def test_joined_stories_notes_and_polls_go_along(storage: Storage, other: SqliteStorage, there: bool) -> None:
     source, target = (other, storage) if there else (storage, other)
     fill_books(source)
     take_all(target, source)
     for _ in range(2):
-        target.take_books(list(source.copy_books()))
-    assert sorted(map(repr, target.copy_books())) == sorted(map(repr, source.copy_books()))
+        target.load.books(list(source.dump.books()))
+    assert sorted(map(repr, target.dump.books())) == sorted(map(repr, source.dump.books()))
     for kind in ("hub", "trust"):
-        assert target.notes(kind) == source.notes(kind)
-        assert target.notes(kind)
-    assert isinstance(source, PollLog)
-    assert isinstance(target, PollLog)
-    assert list(target.polls()) == list(source.polls())
-    assert len(list(target.polls())) == 3
+        assert target.notes.all(kind) == source.notes.all(kind)
+        assert target.notes.all(kind)
+    assert list(target.sources.polls()) == list(source.sources.polls())
+    assert len(list(target.sources.polls())) == 3
     # who comes later still finds the story that its own was joined with
-    kept = source.article("https://example.org/a")
+    kept = source.articles.get("https://example.org/a")
     assert kept is not None
     for one in (source, target):
-        one.store(make_article("not stored yet", "Now it is."))
-        assert one.join_stories(["https://example.org/not stored yet"]).story == kept.story
-        assert one.join_stories(["https://example.org/c", "https://example.org/b"]).story == kept.story
+        one.articles.store(make_article("not stored yet", "Now it is."))
+        assert one.stories.join(["https://example.org/not stored yet"]).story == kept.story
+        assert one.stories.join(["https://example.org/c", "https://example.org/b"]).story == kept.story
 
 
-def test_more_books_than_are_read_at_once(storage: WholeStorage, other: SqliteStorage) -> None:
+def test_more_books_than_are_read_at_once(storage: Storage, other: SqliteStorage) -> None:
     for number in range(1203):
-        other.save_note(f"kind {number % 3}", f"{number}", {"n": number})
-    books = list(other.copy_books())
+        other.notes.save(f"kind {number % 3}", f"{number}", {"n": number})
+    books = list(other.dump.books())
     assert len(books) == 1203
-    storage.take_books(books)
-    assert sorted(map(repr, storage.copy_books())) == sorted(map(repr, books))
+    storage.load.books(books)
+    assert sorted(map(repr, storage.dump.books())) == sorted(map(repr, books))
 
 
-def test_books_that_are_there_stay_as_they_are(storage: WholeStorage, other: SqliteStorage) -> None:
-    storage.save_note("hub", "other", {"mine": True})
+def test_books_that_are_there_stay_as_they_are(storage: Storage, other: SqliteStorage) -> None:
+    storage.notes.save("hub", "other", {"mine": True})
     fill_books(other)
-    storage.take_books(list(other.copy_books()))
-    assert storage.notes("hub")["other"] == {"mine": True}
+    storage.load.books(list(other.dump.books()))
+    assert storage.notes.all("hub")["other"] == {"mine": True}

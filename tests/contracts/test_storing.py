@@ -6,12 +6,8 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from newsbot.items import Article
-from newsbot.storage.base import (
-    MAX_VERSIONS,
-    Storage,
-    Stored,
-    Verdict,
-)
+from newsbot.storage.articles import MAX_VERSIONS, Stored, Verdict
+from newsbot.storage.base import Storage
 from tests.contracts.storage_samples import NOON, make_article
 
 
@@ -31,46 +27,46 @@ def test_an_article_comes_back_whole(storage: Storage) -> None:
         duplicate_of="https://example.org/0",
         extraction={"title": "rule"},
     )
-    assert storage.store(article) == Stored(Verdict.NEW, article.canonical_url, 1)
-    assert storage.article(article.canonical_url) == article
-    assert storage.article("https://example.org/unknown") is None
+    assert storage.articles.store(article) == Stored(Verdict.NEW, article.canonical_url, 1)
+    assert storage.articles.get(article.canonical_url) == article
+    assert storage.articles.get("https://example.org/unknown") is None
 
 
 def test_storing_twice_is_storing_once(storage: Storage) -> None:
     article = make_article("a")
-    storage.store(article)
+    storage.articles.store(article)
     again = make_article("a", hours=3)
-    assert storage.store(again) == Stored(Verdict.UNCHANGED, article.canonical_url, 1)
-    assert list(storage.iter_articles()) == [article]
-    assert storage.versions(article.canonical_url) == [article]
+    assert storage.articles.store(again) == Stored(Verdict.UNCHANGED, article.canonical_url, 1)
+    assert list(storage.articles.iter()) == [article]
+    assert storage.articles.versions(article.canonical_url) == [article]
 
 
 def test_a_title_or_text_that_changed_makes_a_version(storage: Storage) -> None:
     first = make_article("a", "One text.", discovered_at=NOON)
-    storage.store(first)
-    storage.assign_story(first.canonical_url, "story", "https://example.org/other")
+    storage.articles.store(first)
+    storage.stories.assign(first.canonical_url, "story", "https://example.org/other")
     second = make_article("a", "Two text.", hours=1, discovered_at=NOON + timedelta(hours=1))
-    assert storage.store(second) == Stored(Verdict.UPDATED, first.canonical_url, 2)
+    assert storage.articles.store(second) == Stored(Verdict.UPDATED, first.canonical_url, 2)
     third = make_article("a", "Two text.", title="Other", hours=2)
-    assert storage.store(third).version == 3
+    assert storage.articles.store(third).version == 3
 
-    kept = storage.versions(first.canonical_url)
+    kept = storage.articles.versions(first.canonical_url)
     assert [(version.version, version.title, version.text) for version in kept] == [
         (1, "Title of a", "One text."),
         (2, "Title of a", "Two text."),
         (3, "Other", "Two text."),
     ]
-    present = storage.article(first.canonical_url)
+    present = storage.articles.get(first.canonical_url)
     assert present is not None
     assert (present.story, present.duplicate_of) == ("story", "https://example.org/other")
     assert present.discovered_at == NOON
-    assert storage.count_articles() == 1
+    assert storage.articles.count() == 1
 
 
 def test_the_first_version_and_the_latest_are_kept(storage: Storage) -> None:
     for number in range(MAX_VERSIONS + 5):
-        storage.store(make_article("a", title=f"Title {number}"))
-    kept = [version.version for version in storage.versions("https://example.org/a")]
+        storage.articles.store(make_article("a", title=f"Title {number}"))
+    kept = [version.version for version in storage.articles.versions("https://example.org/a")]
     assert kept[0] == 1
     assert kept[-1] == MAX_VERSIONS + 5
     assert len(kept) <= MAX_VERSIONS + 1
@@ -79,80 +75,84 @@ def test_the_first_version_and_the_latest_are_kept(storage: Storage) -> None:
 
 def test_the_same_text_under_another_url_is_recorded_not_stored(storage: Storage) -> None:
     first = make_article("a", "Same text.")
-    storage.store(first)
+    storage.articles.store(first)
     for _ in range(2):
         copy = make_article("b", "same TEXT")
-        assert storage.store(copy) == Stored(Verdict.SAME_TEXT, first.canonical_url, 1)
-    assert storage.article("https://example.org/b") == first
-    assert storage.count_articles() == 1
-    assert storage.text_owner("example.org", first.content_hash) == first.canonical_url
-    assert storage.text_owner("other.org", first.content_hash) is None
+        assert storage.articles.store(copy) == Stored(Verdict.SAME_TEXT, first.canonical_url, 1)
+    assert storage.articles.get("https://example.org/b") == first
+    assert storage.articles.count() == 1
+    assert storage.texts.owner("example.org", first.content_hash) == first.canonical_url
+    assert storage.texts.owner("other.org", first.content_hash) is None
 
 
 def test_an_article_is_found_under_the_address_that_was_fetched(storage: Storage) -> None:
     fetched = "https://example.org/amp/1"
     article = make_article("story/1", url=f"{fetched}?utm_source=x")
-    storage.store(article)
-    found = storage.article(fetched)
+    storage.articles.store(article)
+    found = storage.articles.get(fetched)
     assert found is not None
     assert found.canonical_url == "https://example.org/story/1"
 
     again = "https://example.org/m/1"
-    assert storage.store(make_article("story/1", url=again)).verdict is Verdict.UNCHANGED
-    assert storage.article(again) == found
+    assert storage.articles.store(make_article("story/1", url=again)).verdict is Verdict.UNCHANGED
+    assert storage.articles.get(again) == found
     changed = make_article("story/1", "Другой текст.", url="https://example.org/print/1")
-    assert storage.store(changed, over=found.content_hash).verdict is Verdict.UPDATED
+    assert storage.articles.store(changed, over=found.content_hash).verdict is Verdict.UPDATED
     copy = make_article("copy", "Другой текст.", url="https://example.org/amp/copy")
-    assert storage.store(copy).verdict is Verdict.SAME_TEXT
+    assert storage.articles.store(copy).verdict is Verdict.SAME_TEXT
     for address in ("amp/1", "m/1", "print/1", "copy", "amp/copy"):
-        led_to = storage.article(f"https://example.org/{address}")
+        led_to = storage.articles.get(f"https://example.org/{address}")
         assert led_to is not None, address
         assert (led_to.canonical_url, led_to.version) == ("https://example.org/story/1", 2)
 
-    storage.store(make_article("amp/1", "Сама по себе статья.", url=fetched))
-    own = storage.article(fetched)
+    storage.articles.store(make_article("amp/1", "Сама по себе статья.", url=fetched))
+    own = storage.articles.get(fetched)
     assert own is not None
     assert own.canonical_url == fetched
-    storage.store(make_article("story/1", "Третий текст.", url=fetched), over=changed.content_hash)
-    assert storage.article(fetched) == own
+    storage.articles.store(make_article("story/1", "Третий текст.", url=fetched), over=changed.content_hash)
+    assert storage.articles.get(fetched) == own
 
 
 def test_another_source_may_carry_the_same_text(storage: Storage) -> None:
-    storage.store(make_article("a", "Agency text."))
-    assert storage.store(make_article("a", "Agency text.", source="other.org")).verdict is Verdict.NEW
-    assert storage.count_articles() == 2
+    storage.articles.store(make_article("a", "Agency text."))
+    assert (
+        storage.articles.store(make_article("a", "Agency text.", source="other.org")).verdict is Verdict.NEW
+    )
+    assert storage.articles.count() == 2
 
 
 def test_a_url_that_led_to_a_known_text_may_become_an_article(storage: Storage) -> None:
-    storage.store(make_article("a", "Please accept cookies."))
-    storage.store(make_article("b", "Please accept cookies."))
+    storage.articles.store(make_article("a", "Please accept cookies."))
+    storage.articles.store(make_article("b", "Please accept cookies."))
     real = make_article("b", "The real text.")
-    assert storage.store(real).verdict is Verdict.NEW
-    assert storage.article("https://example.org/b") == real
+    assert storage.articles.store(real).verdict is Verdict.NEW
+    assert storage.articles.get("https://example.org/b") == real
 
 
 def test_an_article_that_takes_the_text_of_another_stays_as_it_was(storage: Storage) -> None:
     first, second = make_article("a", "One."), make_article("b", "Two.")
-    storage.store(first)
-    storage.store(second)
-    assert storage.store(make_article("b", "One.")) == Stored(Verdict.SAME_TEXT, first.canonical_url, 1)
-    assert storage.article("https://example.org/b") == second
-    assert len(storage.versions("https://example.org/b")) == 1
+    storage.articles.store(first)
+    storage.articles.store(second)
+    assert storage.articles.store(make_article("b", "One.")) == Stored(
+        Verdict.SAME_TEXT, first.canonical_url, 1
+    )
+    assert storage.articles.get("https://example.org/b") == second
+    assert len(storage.articles.versions("https://example.org/b")) == 1
 
 
 def test_a_text_of_the_past_is_not_stored_again(storage: Storage) -> None:
-    storage.store(make_article("a", "Old text."))
-    storage.store(make_article("a", "New text."))
-    assert storage.store(make_article("b", "Old text.")).verdict is Verdict.SAME_TEXT
-    back = storage.store(make_article("a", "Old text."))
+    storage.articles.store(make_article("a", "Old text."))
+    storage.articles.store(make_article("a", "New text."))
+    assert storage.articles.store(make_article("b", "Old text.")).verdict is Verdict.SAME_TEXT
+    back = storage.articles.store(make_article("a", "Old text."))
     assert (back.verdict, back.version) == (Verdict.UPDATED, 3)
 
 
 def test_articles_without_a_key_are_compared_letter_by_letter(storage: Storage) -> None:
-    storage.store(make_article("a", "Text", content_hash=""))
-    assert storage.store(make_article("b", "Text", content_hash="")).verdict is Verdict.NEW
-    assert storage.store(make_article("a", "Text", content_hash="")).verdict is Verdict.UNCHANGED
-    assert storage.store(make_article("a", "TEXT", content_hash="")).verdict is Verdict.UPDATED
+    storage.articles.store(make_article("a", "Text", content_hash=""))
+    assert storage.articles.store(make_article("b", "Text", content_hash="")).verdict is Verdict.NEW
+    assert storage.articles.store(make_article("a", "Text", content_hash="")).verdict is Verdict.UNCHANGED
+    assert storage.articles.store(make_article("a", "TEXT", content_hash="")).verdict is Verdict.UPDATED
 
 
 def test_what_sites_write_is_kept_or_made_harmless(storage: Storage) -> None:
@@ -165,8 +165,8 @@ def test_what_sites_write_is_kept_or_made_harmless(storage: Storage) -> None:
         modified_at=datetime(1, 1, 1, tzinfo=UTC),
         fetched_at=None,
     )
-    storage.store(odd)
-    kept = storage.article(odd.canonical_url)
+    storage.articles.store(odd)
+    kept = storage.articles.get(odd.canonical_url)
     assert kept is not None
     assert kept.title == "? title"
     assert kept.text.startswith("zero \x00 byte, half a sign ?, emoji 🙂 long")
@@ -177,17 +177,19 @@ def test_what_sites_write_is_kept_or_made_harmless(storage: Storage) -> None:
 
 def test_rights_are_brought_up_to_date_without_a_version(storage: Storage) -> None:
     kept = make_article("a", rights={"noai": "meta"})
-    storage.store(kept)
-    found = storage.article(kept.canonical_url)
+    storage.articles.store(kept)
+    found = storage.articles.get(kept.canonical_url)
     assert found is not None
     assert found.rights == {"noai": "meta"}
-    storage.save_rights(kept.canonical_url, {"tdm-reservation": "header", "tdm-policy": "https://a.test/p"})
-    storage.save_rights("https://example.org/unknown", {"noai": "meta"})
-    found = storage.article(kept.canonical_url)
+    storage.articles.save_rights(
+        kept.canonical_url, {"tdm-reservation": "header", "tdm-policy": "https://a.test/p"}
+    )
+    storage.articles.save_rights("https://example.org/unknown", {"noai": "meta"})
+    found = storage.articles.get(kept.canonical_url)
     assert found is not None
     assert found.rights == {"tdm-reservation": "header", "tdm-policy": "https://a.test/p"}
     assert found.version == 1
-    assert storage.count_articles() == 1
+    assert storage.articles.count() == 1
 
 
 def test_stories_by_their_newest_member(storage: Storage) -> None:
@@ -198,23 +200,23 @@ def test_stories_by_their_newest_member(storage: Storage) -> None:
         ("d", "t", 4),
         ("e", "alone", 9),
     ):
-        storage.store(make_article(name, name, hours=hours, source=f"{name}.org"))
-        storage.assign_story(f"https://{name}.org/{name}", story, None)
-    storage.assign_story("https://nowhere.org/x", "s", None)
+        storage.articles.store(make_article(name, name, hours=hours, source=f"{name}.org"))
+        storage.stories.assign(f"https://{name}.org/{name}", story, None)
+    storage.stories.assign("https://nowhere.org/x", "s", None)
 
     def kept_as(name: str) -> Article:
-        kept = storage.article(f"https://{name}.org/{name}")
+        kept = storage.articles.get(f"https://{name}.org/{name}")
         assert kept is not None
         return kept
 
-    found = storage.stories()
+    found = storage.stories.recent()
     assert [story.story for story in found] == ["t", "s"]
     assert [article.source for article in found[1].members] == ["b.org", "a.org"]
     assert found[1].members[0] == replace(kept_as("b"), text="")
     assert found[0].sources == {"c.org", "d.org"}
-    assert [story.story for story in storage.stories(min_members=1)] == ["alone", "t", "s"]
-    assert [story.story for story in storage.stories(limit=1)] == ["t"]
-    assert storage.stories(limit=0) == []
-    since = storage.stories(since=NOON + timedelta(hours=5))
+    assert [story.story for story in storage.stories.recent(min_members=1)] == ["alone", "t", "s"]
+    assert [story.story for story in storage.stories.recent(limit=1)] == ["t"]
+    assert storage.stories.recent(limit=0) == []
+    since = storage.stories.recent(since=NOON + timedelta(hours=5))
     assert [(story.story, len(story.members)) for story in since] == [("t", 2)]
-    assert storage.stories(min_members=3) == []
+    assert storage.stories.recent(min_members=3) == []

@@ -9,7 +9,8 @@ from multiprocessing.synchronize import Barrier
 
 from newsbot.items import Article
 from newsbot.search.query import ArticleFilter
-from newsbot.storage.base import Storage, Verdict
+from newsbot.storage.articles import Verdict
+from newsbot.storage.base import Storage
 from tests import warm
 from tests.contracts.storage_backends import Place
 from tests.contracts.storage_samples import NOON, make_article, make_page
@@ -21,7 +22,7 @@ def _store_at_once(place: Place, barrier: Barrier, name: str, answers: multiproc
         for turn in range(25):
             article = make_article(f"{turn}/{name}", f"The same text {turn}.")
             barrier.wait(60)
-            answers.put(f"{turn} {storage.store(article).verdict}")
+            answers.put(f"{turn} {storage.articles.store(article).verdict}")
     finally:
         storage.close()
 
@@ -44,29 +45,29 @@ def test_processes_that_meet_one_text_store_it_once(place: Place) -> None:
         {f"{turn} same_text": 2 for turn in range(25)}
     )
     storage = place.open()
-    assert storage.count_articles() == 25
+    assert storage.articles.count() == 25
     storage.close()
 
 
 def test_two_workers_see_what_the_other_wrote(place: Place) -> None:
     one, other = place.open(), place.open()
-    one.store(make_article("a"))
-    assert other.article("https://example.org/a") == make_article("a")
-    assert other.store(make_article("a")).verdict is Verdict.UNCHANGED
+    one.articles.store(make_article("a"))
+    assert other.articles.get("https://example.org/a") == make_article("a")
+    assert other.articles.store(make_article("a")).verdict is Verdict.UNCHANGED
     one.close()
     other.close()
 
 
 def test_filters_hold_together(storage: Storage) -> None:
-    storage.store(make_article("a", "A", hours=0))
-    storage.store(make_article("b", "B", hours=1, language="en", story="s"))
-    storage.store(make_article("c", "C", hours=2, source="other.org", language="en"))
-    storage.store(make_article("d", "D", hours=3, published_at=None))
+    storage.articles.store(make_article("a", "A", hours=0))
+    storage.articles.store(make_article("b", "B", hours=1, language="en", story="s"))
+    storage.articles.store(make_article("c", "C", hours=2, source="other.org", language="en"))
+    storage.articles.store(make_article("d", "D", hours=3, published_at=None))
 
     def paths(**asked: object) -> list[str]:
         where = ArticleFilter(**asked)  # type: ignore[arg-type]
-        found = [article.canonical_url.rsplit("/", 1)[1] for article in storage.iter_articles(where)]
-        assert storage.count_articles(where) == len(found)
+        found = [article.canonical_url.rsplit("/", 1)[1] for article in storage.articles.iter(where)]
+        assert storage.articles.count(where) == len(found)
         return found
 
     assert paths() == ["a", "b", "c", "d"]
@@ -81,25 +82,25 @@ def test_filters_hold_together(storage: Storage) -> None:
 
 def test_a_stream_of_articles_survives_writing(storage: Storage) -> None:
     for number in range(250):
-        storage.store(make_article(str(number), f"Text {number}", hours=number))
+        storage.articles.store(make_article(str(number), f"Text {number}", hours=number))
     seen: list[Article] = []
-    for article in storage.iter_articles():
+    for article in storage.articles.iter():
         seen.append(article)
         if len(seen) % 50 == 0:
-            storage.store(make_article(f"new{len(seen)}", f"New {len(seen)}", hours=1000))
-            storage.store(make_article("0", f"Changed {len(seen)}", hours=2000))
+            storage.articles.store(make_article(f"new{len(seen)}", f"New {len(seen)}", hours=1000))
+            storage.articles.store(make_article("0", f"Changed {len(seen)}", hours=2000))
     urls = [article.canonical_url for article in seen]
     assert len(urls) == len(set(urls)) == 250
     assert urls[:3] == [f"https://example.org/{number}" for number in range(3)]
-    assert storage.count_articles() == 255
+    assert storage.articles.count() == 255
 
 
 def test_all_stays_after_closing(place: Place) -> None:
     storage = place.open()
-    storage.store(make_article("a"))
-    storage.discover([make_page("a")])
+    storage.articles.store(make_article("a"))
+    storage.pages.discover([make_page("a")])
     storage.close()
     storage = place.open()
-    assert storage.count_articles() == 1
-    assert len(list(storage.iter_pages())) == 1
+    assert storage.articles.count() == 1
+    assert len(list(storage.pages.iter())) == 1
     storage.close()

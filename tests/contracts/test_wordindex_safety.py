@@ -30,12 +30,14 @@ def url(path: str) -> str:
 
 
 def paths(storage: Any, query: str) -> list[str]:
-    return sorted(hit.article.canonical_url.rsplit("/", 1)[1] for hit in storage.search(query, limit=5_000))
+    return sorted(
+        hit.article.canonical_url.rsplit("/", 1)[1] for hit in storage.texts.search(query, limit=5_000)
+    )
 
 
 def indexed(storage: Any) -> None:
-    assert storage.index()
-    assert storage.waiting() == 0
+    assert storage.texts.index()
+    assert storage.texts.waiting() == 0
 
 
 def while_folding(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
@@ -60,12 +62,12 @@ def clock(monkeypatch: pytest.MonkeyPatch, now: float) -> None:
 
 @pytest.mark.parametrize("in_index", [False, True])
 def test_removed_articles_are_not_found_from_that_moment_on(storage: Any, in_index: bool) -> None:
-    storage.store(make_article("kept", "Bridge over a river."))
-    storage.store(make_article("gone", "Bridge that fell."))
+    storage.articles.store(make_article("kept", "Bridge over a river."))
+    storage.articles.store(make_article("gone", "Bridge that fell."))
     if in_index:
         indexed(storage)
     assert paths(storage, "bridge") == ["gone", "kept"]
-    assert storage.remove_articles([url("gone")]) == 1
+    assert storage.removal.articles([url("gone")]) == 1
     assert paths(storage, "bridge") == ["kept"]
     assert paths(storage, "fell") == paths(storage, "-river") == []
     indexed(storage)
@@ -74,13 +76,13 @@ def test_removed_articles_are_not_found_from_that_moment_on(storage: Any, in_ind
 
 @pytest.mark.parametrize("in_index", [False, True])
 def test_a_dropped_version_is_not_found_and_the_present_one_is(storage: Any, in_index: bool) -> None:
-    storage.store(make_article("one", "Bridge closed."))
+    storage.articles.store(make_article("one", "Bridge closed."))
     if in_index:
         indexed(storage)
-    storage.store(make_article("one", "Tunnel opened.", hours=1))
+    storage.articles.store(make_article("one", "Tunnel opened.", hours=1))
     if in_index:
         indexed(storage)
-    assert storage.drop_versions(NOON + timedelta(days=1), 100) == 1
+    assert storage.removal.drop_versions(NOON + timedelta(days=1), 100) == 1
     assert paths(storage, "bridge") == []
     assert paths(storage, "tunnel") == ["one"]
     indexed(storage)
@@ -89,10 +91,10 @@ def test_a_dropped_version_is_not_found_and_the_present_one_is(storage: Any, in_
 
 
 def test_an_article_that_comes_again_after_its_removal_is_not_found_by_its_old_words(storage: Any) -> None:
-    storage.store(make_article("one", "Bridge closed."))
+    storage.articles.store(make_article("one", "Bridge closed."))
     indexed(storage)
-    storage.remove_articles([url("one")])
-    storage.store(make_article("one", "Tunnel opened."))  # it is its first version again
+    storage.removal.articles([url("one")])
+    storage.articles.store(make_article("one", "Tunnel opened."))  # it is its first version again
     assert paths(storage, "tunnel") == ["one"]
     assert paths(storage, "bridge") == []
     indexed(storage)
@@ -103,15 +105,15 @@ def test_an_article_that_comes_again_after_its_removal_is_not_found_by_its_old_w
 def test_an_article_that_was_removed_and_came_again_during_a_fold_is_found(
     storage: Any, place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    storage.store(make_article("one", "Bridge closed."))
+    storage.articles.store(make_article("one", "Bridge closed."))
     other = place.open()
 
     def again() -> None:
-        other.remove_articles([url("one")])  # type: ignore[attr-defined]
-        other.store(make_article("one", "Tunnel opened."))
+        other.removal.articles([url("one")])
+        other.articles.store(make_article("one", "Tunnel opened."))
 
     while_folding(monkeypatch, again)
-    storage.index()
+    storage.texts.index()
     indexed(storage)
     assert paths(storage, "tunnel") == ["one"]
     assert paths(storage, "bridge") == []
@@ -121,21 +123,21 @@ def test_an_article_that_was_removed_and_came_again_during_a_fold_is_found(
 def test_an_article_whose_versions_are_dropped_during_a_fold_is_found(
     storage: Any, place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    storage.store(make_article("one", "Bridge closed."))
-    storage.store(make_article("one", "Tunnel opened.", hours=1))
+    storage.articles.store(make_article("one", "Bridge closed."))
+    storage.articles.store(make_article("one", "Tunnel opened.", hours=1))
     other: Any = place.open()
-    while_folding(monkeypatch, lambda: other.drop_versions(NOON + timedelta(days=1), 100))
-    storage.index()
+    while_folding(monkeypatch, lambda: other.removal.drop_versions(NOON + timedelta(days=1), 100))
+    storage.texts.index()
     indexed(storage)
     assert paths(storage, "tunnel") == ["one"]
     other.close()
 
 
 def test_copies_of_articles_that_are_there_in_a_newer_version_do_not_hide_it(storage: Any) -> None:
-    storage.store(make_article("one", "Bridge closed."))
-    copies = list(storage.copy_articles())
-    storage.store(make_article("one", "Tunnel opened.", hours=1))
-    storage.take_articles(copies)
+    storage.articles.store(make_article("one", "Bridge closed."))
+    copies = list(storage.dump.articles())
+    storage.articles.store(make_article("one", "Tunnel opened.", hours=1))
+    storage.load.articles(copies)
     assert paths(storage, "tunnel") == ["one"]
     indexed(storage)
     assert paths(storage, "tunnel") == ["one"]
@@ -150,16 +152,16 @@ def test_one_that_was_away_too_long_leaves_nothing_behind(
     """Its lease was taken and its half of a segment deleted before it went on writing."""
     monkeypatch.setattr(indexing, "PATIENCE", -1.0)
     for number in range(20):
-        storage.store(make_article(str(number), f"Bridge {number}."))
+        storage.articles.store(make_article(str(number), f"Bridge {number}."))
     other: Any = place.open()
 
     def overtaken() -> None:
         clock(monkeypatch, time.time() + 3_600)
-        assert other.index()
+        assert other.texts.index()
 
     while_folding(monkeypatch, overtaken)
-    assert not storage.index()
-    blocks = storage._blocks
+    assert not storage.texts.index()
+    blocks = storage.texts.blocks
     numbers = {one.number for one in blocks.state().segments}
     left = [number for number in range(1, 9) if blocks.blocks([number << 24]) and number not in numbers]
     assert left == []
@@ -170,7 +172,7 @@ def test_one_that_was_away_too_long_leaves_nothing_behind(
 def _die(place: Place, where: str) -> None:
     """Index, and be killed: before the state knows of a new segment, or with half of it written."""
     opened: Any = place.open()
-    blocks = type(opened._blocks)
+    blocks = type(opened.texts.blocks)
     change, write = blocks.change, blocks.write
     writes = 0
 
@@ -188,7 +190,7 @@ def _die(place: Place, where: str) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
 
     blocks.change, blocks.write = die_at_change, die_at_write
-    opened.index()
+    opened.texts.index()
 
 
 def _spawned(work: Callable[..., None], *given: Any) -> ForkServerProcess:
@@ -203,7 +205,7 @@ def test_a_kill_in_the_middle_loses_nothing_and_doubles_nothing(
 ) -> None:
     names = [f"a{number:02}" for number in range(80)]
     for number, name in enumerate(names):
-        storage.store(make_article(name, f"Bridge {name}."))
+        storage.articles.store(make_article(name, f"Bridge {name}."))
         if number % 10 == 9 and number < 79:  # seven segments, and the eighth waits
             indexed(storage)
     worker = _spawned(_die, place, where)
@@ -212,10 +214,10 @@ def test_a_kill_in_the_middle_loses_nothing_and_doubles_nothing(
     assert paths(storage, "bridge") == names
     with monkeypatch.context() as hurried:
         hurried.setattr(indexing, "PATIENCE", -1.0)
-        assert not storage.index()  # the dead one's lease is not over
+        assert not storage.texts.index()  # the dead one's lease is not over
     clock(monkeypatch, time.time() + 3_600)
     indexed(storage)
-    state = storage._blocks.state()
+    state = storage.texts.blocks.state()
     assert [one.docs for one in state.segments] == [80]
     assert not state.building
     assert paths(storage, "bridge") == names
@@ -233,23 +235,23 @@ def test_indexing_by_hand_waits_for_the_own_thread(storage: Any, monkeypatch: py
 
     while_folding(monkeypatch, held)
     for number in range(64):
-        storage.store(make_article(str(number), f"Bridge {number}."))
+        storage.articles.store(make_article(str(number), f"Bridge {number}."))
     assert begun.wait(PATIENCE)
     threading.Timer(0.3, go_on.set).start()
-    assert storage.index()
+    assert storage.texts.index()
     assert go_on.is_set()
-    assert storage.waiting() == 0
+    assert storage.texts.waiting() == 0
 
 
 def test_who_breaks_off_indexing_may_go_on_at_once(storage: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    storage.store(make_article("one", "Bridge closed."))
+    storage.articles.store(make_article("one", "Bridge closed."))
 
     def broken_off() -> None:
         raise KeyboardInterrupt
 
     while_folding(monkeypatch, broken_off)
     with pytest.raises(KeyboardInterrupt):
-        storage.index()
+        storage.texts.index()
     monkeypatch.setattr(indexing, "PATIENCE", -1.0)
     indexed(storage)
     assert paths(storage, "bridge") == ["one"]
@@ -258,7 +260,7 @@ def test_who_breaks_off_indexing_may_go_on_at_once(storage: Any, monkeypatch: py
 def _index_often(place: Place, turns: int) -> None:
     opened: Any = place.open()
     for _ in range(turns):
-        opened.index()
+        opened.texts.index()
         time.sleep(0.002)
     opened.close()
 
@@ -267,10 +269,10 @@ def test_processes_that_index_while_a_third_stores_lose_nothing(storage: Any, pl
     workers = [_spawned(_index_often, place, 150) for _ in range(2)]
     names = [f"a{number:03}" for number in range(200)]
     for name in names:
-        storage.store(make_article(name, f"Bridge {name}."))
+        storage.articles.store(make_article(name, f"Bridge {name}."))
     for worker in workers:
         worker.join(PATIENCE)
         assert worker.exitcode == 0
     indexed(storage)
     assert paths(storage, "bridge") == names
-    assert sum(one.docs for one in storage._blocks.state().segments) == len(names)
+    assert sum(one.docs for one in storage.texts.blocks.state().segments) == len(names)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -25,7 +25,7 @@ RULE = Rule(domain="site.example")
 @pytest.fixture
 def workers(place: Place) -> Iterator[list[Notes]]:
     opened: list[Storage] = [place.open() for _ in range(3)]
-    yield [cast("Notes", storage) for storage in opened]
+    yield [storage.notes for storage in opened]
     for storage in opened:
         storage.close()
 
@@ -54,7 +54,7 @@ def links(first: int, number: int) -> list[Link]:
 
 
 def test_each_writes_what_all_have_learned(workers: list[Notes]) -> None:
-    crawls = [lessons_of(storage) for storage in workers]
+    crawls = [lessons_of(notes) for notes in workers]
     for turn in range(4):
         for place, lessons in enumerate(crawls):
             lessons.heard(RULE, links(100 * place + 5 * turn, 5))
@@ -72,7 +72,7 @@ def test_each_writes_what_all_have_learned(workers: list[Notes]) -> None:
 def test_writing_in_the_same_instant_loses_nothing(place: Place) -> None:
     def work(first: int) -> None:
         storage = place.open()
-        lessons = lessons_of(cast("Notes", storage))
+        lessons = lessons_of(storage.notes)
         for turn in range(10):
             lessons.heard(RULE, links(first + 5 * turn, 5))
             lessons.write()
@@ -83,13 +83,13 @@ def test_writing_in_the_same_instant_loses_nothing(place: Place) -> None:
     with ThreadPoolExecutor(3) as pool:
         list(pool.map(work, (0, 100, 200)))
     storage = place.open()
-    examples, _ = kept(cast("Notes", storage), "site.example")
+    examples, _ = kept(storage.notes, "site.example")
     assert len(examples.articles) == 150
     storage.close()
 
 
 def test_what_one_gives_up_no_other_brings_back(workers: list[Notes]) -> None:
-    one, two, _ = (lessons_of(storage) for storage in workers)
+    one, two, _ = (lessons_of(notes) for notes in workers)
     for lessons in (one, two):
         lessons.heard(RULE, links(0, 30))
         lessons.write()
@@ -99,12 +99,12 @@ def test_what_one_gives_up_no_other_brings_back(workers: list[Notes]) -> None:
     for n in range(MIN_FETCHED):
         one.fetched(RULE, f"{SITE}/p/q{500 + n}x7", article=False, why="likely_article")
     one.write()
-    told = workers[0].notes(NOTE_KIND + "site.example")["examples"]
+    told = workers[0].all(NOTE_KIND + "site.example")["examples"]
     assert told["given_up"]
     assert told["articles"] == []
     two.heard(RULE, links(900, 1)[1:])
     two.write()
-    assert workers[0].notes(NOTE_KIND + "site.example")["examples"]["articles"] == []
+    assert workers[0].all(NOTE_KIND + "site.example")["examples"]["articles"] == []
     news = [Link(url=f"{SITE}/n/{n}0000/new-form-of-address", where=Where.FEED) for n in range(20)]
     two.heard(RULE, news)
     two.write()
@@ -133,6 +133,6 @@ def test_the_health_of_a_site_is_of_the_pages_of_all(workers: list[Notes]) -> No
                 watch.saw(workers[place], "site.example", reason)
             if turn % 2:
                 watch.write(workers[place])
-    pages = pages_from(workers[0].notes(HEALTH)["site.example"])
+    pages = pages_from(workers[0].all(HEALTH)["site.example"])
     assert (len(pages.lately), pages.pages + len(pages.lately)) == (WINDOW, 60)
     assert pages.articles + pages.lately.count("") == 30

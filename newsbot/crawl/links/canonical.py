@@ -35,7 +35,7 @@ from newsbot.items import Article, EventKind, Kind, Link, PageRecord, Reason, Wh
 from newsbot.ranking.judging import Judgement
 from newsbot.rules.match import classify
 from newsbot.sites.canonical_trust import MAX_SETTLED, SiteClaims, Word
-from newsbot.storage.records import of_one_page
+from newsbot.storage.articles import of_one_page
 from newsbot.urls import canonicalize, fingerprint, host_key
 
 logger = logging.getLogger(__name__)
@@ -125,7 +125,7 @@ class Canonical:
             elif known.state == "done" and known.next_due is None:
                 claimed.append(key)
         found = []
-        for key, page in (self._context.storage.pages(claimed) if claimed else {}).items():
+        for key, page in (self._context.storage.pages.get(claimed) if claimed else {}).items():
             if not _is_claimed(page):
                 settled.add(key)
             elif self._differs(asked[key]):
@@ -138,7 +138,7 @@ class Canonical:
         """Return True if a named address is offered as something other than the article kept under it."""
         if entry.kind is not Kind.ARTICLE:
             return True
-        kept = self._context.storage.article(
+        kept = self._context.storage.articles.get(
             canonicalize(entry.url, self._context.rule_for(entry.url).drop_query)
         )
         if kept is None:
@@ -177,7 +177,7 @@ class Canonical:
         claim counts against the site. Raises :class:`newsbot.errors.DataError`.
         """
         home = canonicalize(kept.url)
-        there = self._context.storage.article(home)
+        there = self._context.storage.articles.get(home)
         if (
             there is not None
             and chain
@@ -192,7 +192,7 @@ class Canonical:
         logger.info(
             "canonical address wrong domain=%s page=%s named=%s", kept.source, home, kept.canonical_url
         )
-        return self._context.storage.readdress(kept.canonical_url, kept.content_hash, home)
+        return self._context.storage.articles.readdress(kept.canonical_url, kept.content_hash, home)
 
     def give_back(self, visit: Visit) -> None:
         """Let an article that was kept under the visited address, where there is none, go back to its page.
@@ -206,7 +206,7 @@ class Canonical:
         if not (list_of_links or page_without):
             return
         url = canonicalize(visit.lease.entry.url, visit.rule.drop_query)
-        kept = self._context.storage.article(url)
+        kept = self._context.storage.articles.get(url)
         if kept is not None and came_from_elsewhere(kept, url):
             self.free_address(kept, wrong=gone or list_of_links)
 
@@ -249,14 +249,14 @@ class Canonical:
 
     def _record_alias(self, alias: Entry, record: PageRecord | None) -> None:
         """Keep another address as done; with ``record`` it is the page itself from now on."""
-        page = self._context.storage.pages([alias.fingerprint]).get(alias.fingerprint)
+        page = self._context.storage.pages.get([alias.fingerprint]).get(alias.fingerprint)
         if page is None or page.last_fetched is None:
             page = page_for(alias, self._context.clock())
             if record is not None:
                 for name in _OF_THE_CONTENT:
                     setattr(page, name, getattr(record, name))
             page.state = "done"
-            self._context.storage.save_pages([page])
+            self._context.storage.pages.save([page])
         self._context.frontier.mark_done([alias], None if record is None else record.next_due)
 
     def other_name(self, visit: Visit) -> bytes | None:
@@ -286,7 +286,7 @@ class Canonical:
             return False
         if known.state == "leased" or known.last_fetched is not None:
             return True
-        page = self._context.storage.pages([key]).get(key)
+        page = self._context.storage.pages.get([key]).get(key)
         return known.state == "done" and page is not None and page.state == "done"
 
 

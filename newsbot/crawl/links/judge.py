@@ -98,7 +98,7 @@ class LinkJudge:
         wanted = headlines.unnamed(batch.entries.values())
         if wanted:
             here = {key: entry.url for key, entry in batch.entries.items() if key in wanted}
-            kept = self._context.storage.pages(sorted(wanted - here.keys()))
+            kept = self._context.storage.pages.get(sorted(wanted - here.keys()))
             headlines.name(batch.entries.values(), here | {key: page.url for key, page in kept.items()})
 
     def _rule_of(self, link: Link, found: Found, visit: Visit | None) -> Rule:

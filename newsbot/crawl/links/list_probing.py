@@ -100,7 +100,7 @@ class ListProbing:
             if url is not None:
                 rule = self._context.rules.get(domain) or self._context.rule_for(url)
                 waiting[fingerprint(canonicalize(url, rule.drop_query))] = (domain, url)
-        for key, page in (self._context.storage.pages(list(waiting)) if waiting else {}).items():
+        for key, page in (self._context.storage.pages.get(list(waiting)) if waiting else {}).items():
             told = page.last(EventKind.LIST)
             if told is not None or page.state in ("gone", "failed"):
                 domain, url = waiting[key]
@@ -119,7 +119,7 @@ class ListProbing:
         return any(
             page.referrers[:1] == [articles[key].data["referrer"]]
             and (last is None or page.first_seen > last)
-            for key, page in self._context.storage.pages(list(articles)).items()
+            for key, page in self._context.storage.pages.get(list(articles)).items()
         )
 
 

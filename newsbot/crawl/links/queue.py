@@ -62,7 +62,7 @@ class Links:
         entries = list(batch.entries.values())
         if not entries:
             return 0
-        self._context.storage.discover(batch.pages)
+        self._context.storage.pages.discover(batch.pages)
         asked = visit is None or visit.data.get("where") == Where.ARGUMENT
         for host, entry in {entry.host: entry for entry in entries}.items():
             self._introduce(host, self._context.rule_for(entry.url), asked=asked)

@@ -82,7 +82,7 @@ class UsualPlaces:
             return
         others = [
             one
-            for one in self._context.storage.sources(domain)
+            for one in self._context.storage.sources.all(domain)
             if one.kind != Kind.SECTION and one.url != url
         ]
         if all(one.failures for one in others):
@@ -92,7 +92,7 @@ class UsualPlaces:
     def _begin(self, visit: Visit, url: str) -> None:
         """Ask for the first usual place on the host of ``url``, unless that was done lately."""
         domain = visit.rule.domain
-        told = self._context.notes.notes(NOTE_KIND + domain).get("asked", {})
+        told = self._context.notes.all(NOTE_KIND + domain).get("asked", {})
         until = told.get("until")
         if isinstance(until, int | float) and self._context.clock() < until:
             return
@@ -145,7 +145,7 @@ class UsualPlaces:
         self._links.queue(found, visit)
 
     def _remember(self, domain: str, rest: float, **more: str) -> None:
-        self._context.notes.save_note(
+        self._context.notes.save(
             NOTE_KIND + domain, "asked", {"until": round(self._context.clock() + rest), **more}
         )
 

@@ -83,6 +83,9 @@ class RedisIndex:
     :class:`newsbot.errors.DataError` kinds, also from every method.
     """
 
+    place = "Redis"
+    is_local = False
+
     def __init__(self, where: str | SettingsLike, *, namespace: str = "newsbot", keep: float = KEEP) -> None:
         settings: SettingsLike = {"REDIS_URL": where} if isinstance(where, str) else where
         self.keep = keep

@@ -95,6 +95,9 @@ class SqliteIndex:
     ``keep``: seconds after which a text is forgotten.
     """
 
+    place = "data file"
+    is_local = True
+
     def __init__(self, path: Path, *, keep: float = KEEP) -> None:
         self.keep = keep
         self._path = path

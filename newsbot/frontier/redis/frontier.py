@@ -58,6 +58,9 @@ class RedisFrontier:
     Raises :class:`newsbot.errors.DataError` kinds, also from every method.
     """
 
+    place = "Redis"
+    is_local = False
+
     def __init__(
         self,
         where: str | SettingsLike,

@@ -127,6 +127,9 @@ class SqliteFrontier:
     Raises :class:`newsbot.errors.DataError` kinds, also from every method.
     """
 
+    place = "data file"
+    is_local = True
+
     def __init__(self, path: Path, *, clock: Clock = system_clock) -> None:
         self._path = path
         self._clock = clock

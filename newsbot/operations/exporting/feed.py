@@ -39,7 +39,7 @@ def feed_of(
     ``address`` is where the feed itself can be had, if it can; ``page`` shows people the same. Raises
     :class:`ArgumentError` for an unknown ``kind``, :class:`newsbot.errors.DataError` kinds.
     """
-    hits = storage.search(query, where, limit=limit, by_time=True)
+    hits = storage.texts.search(query, where, limit=limit, by_time=True)
     asked = [query.strip()] + ([where.source, where.language, where.story] if where else [None] * 3)
     title = ": ".join(["newsbot", *filter(None, [", ".join(filter(None, asked))])])
     identity = f"urn:uuid:{uuid5(NAMESPACE_URL, 'newsbot:' + json.dumps(asked))}"

@@ -105,7 +105,7 @@ class _Export:
         self._notes, self._name, self._path = notes, name, path
         self._now = clock()
         self._part = path.with_name(f".{name}.export.part")
-        self._state: dict[str, Any] = notes.notes(KIND).get(name, {})
+        self._state: dict[str, Any] = notes.all(KIND).get(name, {})
 
     def run(self, options: dict[str, Any], write: Write) -> Written:
         if self._state.get("options", options) != options:
@@ -147,7 +147,7 @@ class _Export:
 
     def _save(self, state: dict[str, Any]) -> None:
         self._state = state
-        self._notes.save_note(KIND, self._name, state)
+        self._notes.save(KIND, self._name, state)
 
 
 @contextmanager

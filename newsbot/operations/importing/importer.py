@@ -105,7 +105,7 @@ class Importer:
             head = stream.read(_HEAD)
         what = f"{size}" if self._source is None else f"{size} {self._source}"  # another site: another import
         key = hashlib.blake2b(head + what.encode(), digest_size=16).hexdigest()
-        note = {} if again else self._context.notes.notes(KIND).get(key, {})
+        note = {} if again else self._context.notes.all(KIND).get(key, {})
         counts = Counter(note.get("counts", {}))
         done = bool(note.get("done", False))
         return Progress(path, key, int(note.get("offset", 0)), counts, done, before=done)
@@ -117,7 +117,7 @@ class Importer:
             "counts": dict(progress.counts),
             "done": progress.done,
         }
-        self._context.notes.save_note(KIND, progress.key, note)
+        self._context.notes.save(KIND, progress.key, note)
 
     async def _import(self, progress: Progress, tell: Callable[[Progress], None]) -> None:
         noted = time.monotonic()
@@ -207,5 +207,5 @@ class Importer:
         record.last_fetched = record.last_full_fetch = moment
         record.checks = 1
         record.history.append({"at": moment, "event": EventKind.IMPORTED.value, "file": path.name})
-        context.storage.discover([record])
+        context.storage.pages.discover([record])
         context.frontier.mark_done([entry], None)

@@ -10,12 +10,20 @@ from itertools import islice
 from typing import Any
 
 from newsbot.items import Article
-from newsbot.operations.move.side import WholeStorage
 from newsbot.sites.removals import REMOVED
-from newsbot.storage.books import Book, JoinedStory, KeptNote, PollDay
-from newsbot.storage.checks import PageCheck
-from newsbot.storage.results import SearchResult
-from newsbot.storage.transfer import AT_ONCE, AliasCopy, ArticleCopy, PageCopy, TextCopy
+from newsbot.storage.base import Storage
+from newsbot.storage.spider_results import PageCheck, SearchResult
+from newsbot.storage.upkeep import (
+    AT_ONCE,
+    AliasCopy,
+    ArticleCopy,
+    Book,
+    JoinedStory,
+    KeptNote,
+    PageCopy,
+    PollDay,
+    TextCopy,
+)
 from newsbot.urls import canonicalize, fingerprint
 
 KINDS = ("pages", "articles", "texts", "aliases")
@@ -49,52 +57,52 @@ class Choice:
         """True when only some articles are wanted: something to read, nothing that waits to be fetched."""
         return (self.max_articles, self.since, self.until) != (None, None, None)
 
-    def prepare(self, storage: WholeStorage) -> None:
+    def prepare(self, storage: Storage) -> None:
         """Choose the articles. Their keys are hashes: the first ones are as good as random ones."""
         if not self.of_articles:
             return
         self._articles = set()
-        right = filter(self._is_in_time, storage.copy_articles("", self.sites))
+        right = filter(self._is_in_time, storage.dump.articles("", self.sites))
         for copy in islice(right, self.max_articles):
             self._articles.add(copy.fingerprint)
             self._pages.add(copy.fingerprint)
             with suppress(ValueError):  # an address that nobody can ask for
                 self._pages.add(fingerprint(canonicalize(copy.article.url)))
 
-    def copies(self, storage: WholeStorage, kind: str, after: str = "") -> Iterator[Any]:
+    def copies(self, storage: Storage, kind: str, after: str = "") -> Iterator[Any]:
         """Yield the chosen copies of one of :data:`KINDS`."""
         if kind == "pages" and self.of_articles:
             return self._own_pages(storage, after)
-        some = getattr(storage, f"copy_{kind}")(after, self.sites)
+        some = getattr(storage.dump, kind)(after, self.sites)
         return some if self._articles is None else filter(self._is_chosen, some)
 
-    def _own_pages(self, storage: WholeStorage, after: str) -> Iterator[PageCopy]:
+    def _own_pages(self, storage: Storage, after: str) -> Iterator[PageCopy]:
         """Yield the pages of the chosen articles: to look for them among all would take too long.
 
         Which referrers they have beyond the first ones is not known then, only how many.
         """
         left = iter(sorted(key for key in self._pages if key > bytes.fromhex(after)))
         while keys := list(islice(left, AT_ONCE)):
-            found = storage.pages(keys)
+            found = storage.pages.get(keys)
             for page in (found[key] for key in keys if key in found):
                 if self.has_site(page.source):
                     yield PageCopy(page)
 
-    def results(self, storage: WholeStorage) -> Iterator[SearchResult]:
+    def results(self, storage: Storage) -> Iterator[SearchResult]:
         """Yield what searches over the pages of the chosen sites found."""
-        for search in storage.searches():
-            yield from (one for one in storage.results(search.search) if self.has_site(one.source))
+        for search in storage.searches.all():
+            yield from (one for one in storage.searches.results(search.search) if self.has_site(one.source))
 
-    def checks(self, storage: WholeStorage) -> Iterator[PageCheck]:
+    def checks(self, storage: Storage) -> Iterator[PageCheck]:
         """Yield the checks of the pages of the chosen sites."""
-        for page in storage.iter_checked():
+        for page in storage.checks.iter():
             if self.has_site(page.source):
                 yield from page.checks
 
-    def books(self, storage: WholeStorage) -> Iterator[Book]:
+    def books(self, storage: Storage) -> Iterator[Book]:
         """Yield joined stories, notes and polls; of a part its sources' polls, and the notes of NOTES."""
-        urls = {record.url for record in storage.sources() if self.has_site(record.source)}
-        for book in storage.copy_books():
+        urls = {record.url for record in storage.sources.all() if self.has_site(record.source)}
+        for book in storage.dump.books():
             if (
                 self.everything
                 or isinstance(book, JoinedStory)

@@ -21,7 +21,8 @@ from newsbot.frontier.base import EntryCopy, Known, LeanFrontier
 from newsbot.items import PageRecord
 from newsbot.operations.move.choice import KINDS, Choice
 from newsbot.operations.move.journal import Journal
-from newsbot.operations.move.side import Side, WholeFrontier, WholeStorage
+from newsbot.operations.move.side import Side, WholeFrontier
+from newsbot.storage.base import Storage
 
 LINE_EVERY = 10_000
 """Where there is no terminal, a line is written for so many things."""
@@ -92,36 +93,34 @@ def copy_all(source: Side, target: Side, choice: Choice, journal: Journal, repor
         rebuild(texts, target.index, time.time(), partial(report, "near"), choice.has_article)
 
 
-def _copy_kind(
-    copies: Iterable[Any], target: WholeStorage, kind: str, journal: Journal, report: Report
-) -> None:
-    take = getattr(target, f"take_{kind}")
+def _copy_kind(copies: Iterable[Any], target: Storage, kind: str, journal: Journal, report: Report) -> None:
+    take = getattr(target.load, kind)
     for some in batches(copies):
         take(some)
         journal.note(kind, some[-1].key, len(some))
         report(kind, journal.moved(kind))
 
 
-def _copy_books(source: WholeStorage, target: WholeStorage, choice: Choice, report: Report) -> None:
-    sources = [record for record in source.sources() if choice.has_site(record.source)]
-    target.save_sources(sources)
+def _copy_books(source: Storage, target: Storage, choice: Choice, report: Report) -> None:
+    sources = [record for record in source.sources.all() if choice.has_site(record.source)]
+    target.sources.save(sources)
     report("sources", len(sources))
-    sites = [record for record in source.sites().values() if choice.has_site(record.source)]
-    target.take_sites(sites)
+    sites = [record for record in source.sites.all().values() if choice.has_site(record.source)]
+    target.load.sites(sites)
     report("sites", len(sites))
     number = 0
     for some in batches(choice.results(source)):
-        target.save_results(some)
+        target.searches.save(some)
         number += len(some)
         report("search results", number)
     number = 0
     for checks in batches(choice.checks(source)):
-        target.save_checks(checks)
+        target.checks.save(checks)
         number += len(checks)
         report("checks", number)
     number = 0
     for books in batches(choice.books(source)):
-        target.take_books(books)
+        target.load.books(books)
         number += len(books)
         report("notes and polls", number)
 

@@ -14,15 +14,6 @@ from newsbot.errors import DataError
 from newsbot.frontier.base import Frontier, FrontierTransfer
 from newsbot.frontier.owners import dead_owners
 from newsbot.storage.base import Storage
-from newsbot.storage.books import Books
-from newsbot.storage.checks import PageChecks
-from newsbot.storage.notes import Notes
-from newsbot.storage.results import SearchResults
-from newsbot.storage.transfer import Transfer
-
-
-class WholeStorage(Storage, Transfer, Books, SearchResults, PageChecks, Notes, Protocol):
-    """A storage that can be copied whole: all of ours."""
 
 
 class WholeFrontier(Frontier, FrontierTransfer, Protocol):
@@ -33,7 +24,7 @@ class WholeFrontier(Frontier, FrontierTransfer, Protocol):
 class Side:
     """The backends of one end; None: this role is not moved."""
 
-    storage: WholeStorage | None = None
+    storage: Storage | None = None
     frontier: WholeFrontier | None = None
     index: NearIndex | None = None
     _opened: ExitStack = field(default_factory=ExitStack)
@@ -44,7 +35,7 @@ class Side:
         side = cls()
         with ExitStack() as opened:
             if storage:
-                side.storage = cast("WholeStorage", backends.open_storage(settings))
+                side.storage = backends.open_storage(settings)
                 opened.callback(side.storage.close)
             if frontier:
                 side.frontier = cast("WholeFrontier", backends.open_frontier(settings))
@@ -67,7 +58,7 @@ class Side:
         """About how many there are of each kind, by the names under which they are reported."""
         found: dict[str, int] = {}
         if self.storage is not None:
-            found = self.storage.count_copies()
+            found = self.storage.dump.count()
             found |= {f"check {kind} {where}": n for kind, n in found.items() for where in ("here", "there")}
             found["check queue"] = found["pages"]
         if self.frontier is not None:
@@ -79,9 +70,9 @@ class Side:
     def holds_something(self) -> bool:
         """Return True if there is anything on this side."""
         storage, frontier = self.storage, self.frontier
-        if storage is not None and any(islice(storage.iter_pages(), 1)):
+        if storage is not None and any(islice(storage.pages.iter(), 1)):
             return True
-        if storage is not None and (storage.count_articles() or storage.sources()):
+        if storage is not None and (storage.articles.count() or storage.sources.all()):
             return True
         return frontier is not None and any(frontier.counts().values())
 

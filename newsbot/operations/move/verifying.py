@@ -14,7 +14,8 @@ from newsbot.clock import stamp
 from newsbot.frontier.base import FETCH_STEP, Known
 from newsbot.operations.move.choice import KINDS, Choice
 from newsbot.operations.move.copying import batches
-from newsbot.operations.move.side import Side, WholeFrontier, WholeStorage
+from newsbot.operations.move.side import Side, WholeFrontier
+from newsbot.storage.base import Storage
 
 _MODULUS = 1 << 128
 
@@ -61,7 +62,7 @@ def compare_all(
     if target.storage is not None:
         for kind in KINDS:
             ours = _summed(choice.copies(source.storage, kind), f"check {kind} here", report)
-            theirs = _summed(getattr(target.storage, f"copy_{kind}")(), f"check {kind} there", report)
+            theirs = _summed(getattr(target.storage.dump, kind)(), f"check {kind} there", report)
             found.append(Compared(kind, ours, theirs))
         found += _compare_books(source.storage, target.storage, choice)
     if source.frontier is not None and target.frontier is not None:
@@ -79,7 +80,7 @@ def _summed(copies: Iterable[object], kind: str, report: Callable[[str, int], No
     return total
 
 
-def _compare_books(source: WholeStorage, target: WholeStorage, choice: Choice) -> list[Compared]:
+def _compare_books(source: Storage, target: Storage, choice: Choice) -> list[Compared]:
     names = ("sources", "sites", "search results", "checks", "notes and polls")
     sums = {name: (Sum(), Sum()) for name in names}
     for side, storage in enumerate((source, target)):
@@ -89,7 +90,7 @@ def _compare_books(source: WholeStorage, target: WholeStorage, choice: Choice) -
             sums["checks"][side].add(check)
         for book in choice.books(storage):
             sums["notes and polls"][side].add(book)
-        for name, records in (("sources", storage.sources()), ("sites", storage.sites().values())):
+        for name, records in (("sources", storage.sources.all()), ("sites", storage.sites.all().values())):
             for record in records:
                 if choice.has_site(record.source):
                     sums[name][side].add(record)
@@ -97,7 +98,7 @@ def _compare_books(source: WholeStorage, target: WholeStorage, choice: Choice) -
 
 
 def _compare_frontiers(
-    storage: WholeStorage,
+    storage: Storage,
     source: WholeFrontier,
     target: WholeFrontier,
     choice: Choice,

@@ -26,7 +26,7 @@ def answer(
     load: Load,
     members: Callable[[str], list[Entry]],
 ) -> list[Hit] | None:
-    """Return what :meth:`newsbot.storage.base.Storage.search` promises; None: all articles were asked for.
+    """Return what :meth:`newsbot.storage.articles.Texts.search` promises; None: all articles were asked for.
 
     ``members`` gives the articles of a story, which changes without the index.
     """

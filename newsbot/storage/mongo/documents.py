@@ -1,24 +1,26 @@
-"""Articles and what they hold as documents.
+"""Articles and what they hold as documents, and the keys of what belongs to them.
 
-Times of articles are dates of MongoDB, which have milliseconds; what is finer stands in ``finer``
-(microseconds of each time), and what is sorted and compared (``moment``: published, or fetched where
-that is unknown, and ``fetched``) is an integer of microseconds since 1970 beside them.
+Times of articles are dates of MongoDB, which have milliseconds; what is finer is in ``finer`` (microseconds
+of each time). What is sorted and compared (``moment``: published, or fetched where that is unknown, and
+``fetched``) is an integer of microseconds since 1970 beside them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import fields
+from collections.abc import Sequence
+from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from newsbot.clock import from_stamp, stamp
-from newsbot.connections.mongo import Document
+from newsbot.connections.mongo import Collections, Document
 from newsbot.items import Article
 from newsbot.search.query import ArticleFilter
 from newsbot.text.words import clean
 from newsbot.urls import fingerprint
 
+KEY = 16
+"""Bytes of a fingerprint, which is the ``_id`` of an article."""
 _FIELDS = tuple(field.name for field in fields(Article))
 _TIMES = ("published_at", "modified_at", "discovered_at", "fetched_at")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -33,7 +35,7 @@ def micros(moment: datetime | None) -> int | None:
 
 
 def harmless(value: Any) -> Any:
-    """Return ``value`` as BSON takes it: whole signs, integers of 64 bits, keys without NUL."""
+    """Return ``value`` as BSON takes it: whole characters, integers of 64 bits, keys without NUL."""
     if isinstance(value, str):
         return clean(str(value))
     if isinstance(value, dict):
@@ -69,15 +71,48 @@ def from_document(document: Document) -> Article:
     return Article(**values)
 
 
-def conditions(
-    where: ArticleFilter | None, names: Iterable[str] = ("source", "language", "story")
-) -> Document:
-    """Return the query of a filter; ``names`` are the fields that the collection has beside ``moment``."""
+def articles_by_key(
+    database: Collections, keys: Sequence[bytes], more: Document | None = None
+) -> dict[bytes, Article]:
+    """Return articles by their keys; unknown ones, and those that do not match ``more``, are missing."""
+    documents = database["articles"].find({"_id": {"$in": list(keys)}, **(more or {})})
+    return {document["_id"]: from_document(document) for document in documents}
+
+
+def conditions(where: ArticleFilter | None) -> Document:
+    """Return the query of a filter."""
     if where is None:
         return {}
-    found: Document = {name: clean(value) for name in names if (value := getattr(where, name)) is not None}
+    asked = {"source": where.source, "language": where.language, "story": where.story}
+    found: Document = {name: clean(value) for name, value in asked.items() if value is not None}
     bounds = {"$gte": micros(where.since), "$lt": micros(where.until)}
     moment = {operator: value for operator, value in bounds.items() if value is not None}
-    if moment:
-        found["moment"] = moment
-    return found
+    return found | {"moment": moment} if moment else found
+
+
+def current(database: Collections, where: ArticleFilter | None) -> ArticleFilter | None:
+    """Return a filter that asks for its story where that is now."""
+    if where is None or where.story is None:
+        return where
+    joined = database["joined"].find_one({"_id": clean(where.story)})
+    return where if joined is None else replace(where, story=str(joined["into"]))
+
+
+def text_key(source: str, content_hash: str) -> str:
+    """Return the ``_id`` of a text: no domain and no hash has a space."""
+    return clean(f"{source} {content_hash}")
+
+
+def texts_of_site(source: str) -> Document:
+    """Return the condition for the ``_id`` of all texts of a site."""
+    return {"$gte": f"{source} ", "$lt": f"{source}!"}
+
+
+def version_key(article: bytes, number: int) -> bytes:
+    """Return the ``_id`` of a version: those of one article sort together, by number."""
+    return article + number.to_bytes(4, "big")
+
+
+def all_versions(article: bytes) -> Document:
+    """Return the query for all earlier versions of an article."""
+    return {"_id": {"$gte": version_key(article, 0), "$lte": version_key(article, 0xFFFFFFFF)}}

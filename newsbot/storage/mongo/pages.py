@@ -1,28 +1,40 @@
 """The crawl database: one document a URL.
 
-No transaction is needed: each change of a document is one operation that does nothing the second
-time, and reading before only spares operations that would change nothing. Times are POSIX seconds
-as in :class:`newsbot.items.PageRecord`; ``added`` is the server's time of the first writing.
+No transaction is needed: each change of a document is one operation that does nothing the second time, and
+reading before only saves operations that would change nothing. Times are POSIX seconds as in
+:class:`newsbot.items.PageRecord`; ``added`` is the server's time of the first writing.
+
+The first referrers are in a list. The others are bits of a bitmap (:class:`newsbot.storage.pages.Referrers`),
+kept as 32 numbers of 32 bits, because MongoDB sets a bit of a number in one operation.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, field, fields
+from functools import partial
 from itertools import islice
 from typing import Any
 
+from bson import Int64
 from pymongo import UpdateOne
 from pymongo.errors import BulkWriteError
 
 from newsbot.connections.mongo import Collections, Document, all_duplicates
 from newsbot.items import Event, Kind, PageRecord
-from newsbot.storage.base import MAX_HISTORY
-from newsbot.storage.history import BEGINNING
+from newsbot.storage.mongo.connection import Server, write_in_turns
 from newsbot.storage.mongo.documents import harmless
-from newsbot.storage.mongo.links import from_links, to_links
-from newsbot.storage.referrers import referrers_of
+from newsbot.storage.pages import (
+    BEGINNING,
+    MAX_HISTORY,
+    MAX_REFERRERS,
+    Pages,
+    Referrers,
+    bit_of,
+    estimate,
+    referrers_of,
+)
 from newsbot.text.words import clean
 
 _FIELDS = tuple(field.name for field in fields(PageRecord))
@@ -30,68 +42,75 @@ _LINKS = ("referrers", "referrer_count")
 _KEPT = frozenset({"fingerprint", "first_seen", "history", *_LINKS})
 _WRITTEN = tuple(name for name in _FIELDS if name not in _KEPT)
 _AT_ONCE = 500
-_TURNS = 5  # a page that is written for the first time by two workers at once takes a second turn
+_BITS = 32
 
 
-def pages(database: Collections, fingerprints: Iterable[bytes]) -> dict[bytes, PageRecord]:
-    """Return the records of those URLs that are known."""
-    return {found["_id"]: record(found) for found in select(database, fingerprints, None)}
+@dataclass(slots=True)
+class _Met:
+    """A page as one batch met it: the first record, all referrers, the smallest depth."""
+
+    page: PageRecord
+    depth: int
+    referrers: dict[str, None] = field(default_factory=dict)
 
 
-def save_pages(database: Collections, records: Sequence[PageRecord]) -> None:
-    """Write records whole, but for what only grows."""
-    left = iter(records)
-    while some := list(islice(left, _AT_ONCE)):
-        for turn in range(1, _TURNS + 1):
-            try:
-                database["pages"].bulk_write([_saving(page) for page in some], ordered=True)
-                break
-            except BulkWriteError as error:
-                if turn == _TURNS or not all_duplicates(error):
-                    raise
+class MongoPages(Pages):
+    """:class:`newsbot.storage.pages.Pages` in MongoDB."""
 
+    def __init__(self, server: Server) -> None:
+        self._server = server
 
-def page_batches(
-    database: Collections, source: str | None, kind: Kind | None, state: str | None
-) -> Iterator[list[PageRecord]]:
-    """Yield all records that match, batch by batch: no cursor stays open while the caller works.
+    def discover(self, pages: Sequence[PageRecord]) -> None:
+        met: dict[bytes, _Met] = {}
+        for page in pages:
+            one = met.setdefault(page.fingerprint, _Met(page, page.depth))
+            one.depth = min(one.depth, page.depth)
+            one.referrers |= dict.fromkeys(map(clean, page.referrers))
+        keys = iter(list(met))
+        with self._server.readable() as database:
+            while some := list(islice(keys, _AT_ONCE)):
+                batch = {key: met[key] for key in some}
+                known = _add_to_known(database, batch)
+                faster = _insert(database, {key: one for key, one in batch.items() if key not in known})
+                if faster:  # pages that another worker recorded meanwhile
+                    _add_to_known(database, {key: batch[key] for key in faster})
 
-    Pages that come in meanwhile are left out.
-    """
-    asked = {"source": source, "kind": kind, "state": state}
-    query: Document = {name: clean(str(value)) for name, value in asked.items() if value is not None}
-    query["added"] = {"$lte": database.client.admin.command("hello")["localTime"]}
-    time.sleep(0.002)  # what the caller writes from now on has a later millisecond
-    while True:
-        found = list(database["pages"].find(query).sort("_id", 1).limit(_AT_ONCE))
-        if not found:
-            return
-        yield [record(document) for document in found]
-        query["_id"] = {"$gt": found[-1]["_id"]}
+    def get(self, fingerprints: Sequence[bytes]) -> dict[bytes, PageRecord]:
+        with self._server.readable() as database:
+            return {found["_id"]: record_of(found) for found in _select(database, fingerprints, None)}
 
+    def save(self, pages: Sequence[PageRecord]) -> None:
+        left = iter(pages)
+        with self._server.readable() as database:
+            while some := list(islice(left, _AT_ONCE)):
+                write = database["pages"].bulk_write
+                write_in_turns(partial(write, [_saving(page) for page in some], ordered=True))
 
-def due_batches(database: Collections, after: float, until: float) -> Iterator[list[PageRecord]]:
-    """Yield the records that are due in this time, the earliest first, batch by batch."""
-    asked: Document = {"next_due": {"$gt": max(after, 0.0), "$lte": until}}
-    while True:
+    def iter(
+        self, *, source: str | None = None, kind: Kind | None = None, state: str | None = None
+    ) -> Iterator[PageRecord]:
+        asked = {"source": source, "kind": kind, "state": state}
+        query = {name: clean(str(value)) for name, value in asked.items() if value is not None}
+        return self._server.streamed(self._batches(query))
+
+    def due(self, *, after: float, until: float) -> Iterator[PageRecord]:
+        return self._server.streamed(self._due_batches(after, until))
+
+    def _batches(self, query: Document) -> Iterator[list[PageRecord]]:
+        """Pages that come in meanwhile are left out."""
+        query["added"] = {"$lte": self._server.at.client.admin.command("hello")["localTime"]}
+        time.sleep(0.002)  # what the caller writes from now on has a later millisecond
+        for found in self._server.batches("pages", query, _AT_ONCE):
+            yield [record_of(document) for document in found]
+
+    def _due_batches(self, after: float, until: float) -> Iterator[list[PageRecord]]:
+        asked: Document = {"next_due": {"$gt": max(after, 0.0), "$lte": until}}
         order = [("next_due", 1), ("_id", 1)]
-        found = list(database["pages"].find(asked).sort(order).limit(_AT_ONCE))
-        if not found:
-            return
-        yield [record(document) for document in found]
-        due, key = found[-1]["next_due"], found[-1]["_id"]
-        later = {"next_due": {"$gt": due, "$lte": until}}
-        asked = {"$or": [{"next_due": due, "_id": {"$gt": key}}, later]}
-
-
-def new_page(page: PageRecord) -> Document:
-    """Return the fields that are written once."""
-    return {"first_seen": page.first_seen, "history": [], **to_links(referrers_of(page))}
-
-
-def to_document(page: PageRecord) -> Document:
-    """Return the fields that are written each time."""
-    return {name: harmless(getattr(page, name)) for name in _WRITTEN}
+        while found := list(self._server.at.database["pages"].find(asked).sort(order).limit(_AT_ONCE)):
+            yield [record_of(document) for document in found]
+            due, key = found[-1]["next_due"], found[-1]["_id"]
+            later = {"next_due": {"$gt": due, "$lte": until}}
+            asked = {"$or": [{"next_due": due, "_id": {"$gt": key}}, later]}
 
 
 def upsert(key: bytes, once: Document, always: Document, events: Sequence[Event] = ()) -> UpdateOne:
@@ -104,7 +123,7 @@ def upsert(key: bytes, once: Document, always: Document, events: Sequence[Event]
 
 
 def with_events(events: Sequence[Event], kept: str, most: int) -> Document:
-    """Return the list ``kept`` as :func:`newsbot.storage.history.merged` does, in the database.
+    """Return the list ``kept`` as :func:`newsbot.storage.pages.merged` does, in the database.
 
     MongoDB 5.0 cannot sort an array in an update: each event goes between what is not later and the rest.
     """
@@ -130,11 +149,108 @@ def with_events(events: Sequence[Event], kept: str, most: int) -> Document:
     return {"$let": {"vars": {"all": merged}, "in": chosen}}
 
 
-def _time_of(event: str) -> Document:
-    return {"$ifNull": [f"{event}.at", 0]}
+def record_of(document: Document) -> PageRecord:
+    """Return the record of a document."""
+    values: dict[str, Any] = {name: document[name] for name in _FIELDS if name in document}
+    referrers = from_links(document)
+    values |= {"fingerprint": document["_id"], "kind": Kind(document["kind"])}
+    return PageRecord(**values | {"referrers": referrers.kept, "referrer_count": referrers.count})
 
 
-def select(
+def written_each_time(page: PageRecord) -> Document:
+    """Return the fields that are written each time."""
+    return {name: harmless(getattr(page, name)) for name in _WRITTEN}
+
+
+def written_once(page: PageRecord, referrers: Referrers, history: Sequence[Event] = ()) -> Document:
+    """Return the fields that are written when the page is new."""
+    return {"first_seen": page.first_seen, "history": harmless(list(history)), **_to_links(referrers)}
+
+
+def from_links(document: Document) -> Referrers:
+    """Return what is kept of the referrers of a page."""
+    kept: list[str] = document["referrers"][:MAX_REFERRERS]
+    bitmap = sum(
+        int(bits) << (int(place) * _BITS) for place, bits in document.get("referrer_bits", {}).items()
+    )
+    count = max(document["referrer_count"], len(kept))
+    if bitmap:
+        count = max(count, MAX_REFERRERS + estimate(bitmap))
+    return Referrers(kept, count, bitmap.to_bytes(128, "big") if bitmap else b"")
+
+
+def _to_links(referrers: Referrers) -> Document:
+    found: Document = {"referrers": referrers.kept, "referrer_count": referrers.count}
+    bitmap = int.from_bytes(referrers.bitmap, "big")
+    if bitmap:
+        found["referrer_bits"] = {
+            str(place): Int64(bits)
+            for place in range(_BITS)
+            if (bits := bitmap >> (place * _BITS) & 0xFFFFFFFF)
+        }
+    return found
+
+
+def _add_to_known(database: Collections, met: dict[bytes, _Met]) -> set[bytes]:
+    """Write what is new of those that are known, and return which are."""
+    known: set[bytes] = set()
+    operations: list[UpdateOne] = []
+    for found in _select(database, met, ["depth", "referrers", "referrer_count", "referrer_bits"]):
+        key = found["_id"]
+        known.add(key)
+        referrers = from_links(found)
+        new = [url for url in met[key].referrers if referrers.add([url])]
+        if new or met[key].depth < found["depth"]:
+            operations += _add_referrers(key, new, met[key].depth)
+    if operations:
+        database["pages"].bulk_write(operations, ordered=True)
+    return known
+
+
+def _add_referrers(key: bytes, urls: Sequence[str], depth: int) -> list[UpdateOne]:
+    """Add referrers and the smaller depth: each operation does nothing the second time."""
+    new = {"$filter": {"input": {"$literal": urls}, "cond": {"$not": {"$in": ["$$this", "$referrers"]}}}}
+    first = {"$slice": [{"$concatArrays": ["$referrers", new]}, MAX_REFERRERS]}
+    steps: list[Document] = [
+        {"$set": {"depth": {"$min": ["$depth", depth]}, "referrers": first}},
+        {"$set": {"referrer_count": {"$max": ["$referrer_count", {"$size": "$referrers"}]}}},
+    ]
+    operations = [UpdateOne({"_id": key}, steps)]
+    for url in urls:  # of those that found no place in the list the bit is set
+        place, bit = divmod(bit_of(url), _BITS)
+        mark = {"$bit": {f"referrer_bits.{place}": {"or": Int64(1 << bit)}}}
+        operations.append(UpdateOne({"_id": key, "referrers": {"$ne": url}}, mark))
+    return operations
+
+
+def _insert(database: Collections, met: dict[bytes, _Met]) -> set[bytes]:
+    """Write new pages; return those that were there when it was done."""
+    if not met:
+        return set()
+    keys = list(met)
+    operations = [upsert(key, _new_page(met[key]), {}) for key in keys]
+    try:
+        inserted = set(database["pages"].bulk_write(operations, ordered=False).upserted_ids or ())
+    except BulkWriteError as error:
+        if not all_duplicates(error):
+            raise
+        inserted = {each["index"] for each in error.details["upserted"]}
+    return {key for number, key in enumerate(keys) if number not in inserted}
+
+
+def _new_page(met: _Met) -> Document:
+    referrers = referrers_of(met.page)
+    referrers.add(met.referrers)
+    once = written_once(met.page, referrers, met.page.history[-MAX_HISTORY:])
+    return once | written_each_time(met.page) | {"depth": met.depth}
+
+
+def _saving(page: PageRecord) -> UpdateOne:
+    once = written_once(page, referrers_of(page))
+    return upsert(page.fingerprint, once, written_each_time(page), harmless(page.history))
+
+
+def _select(
     database: Collections, fingerprints: Iterable[bytes], names: Sequence[str] | None
 ) -> Iterator[Document]:
     """Yield the documents of those URLs, with these fields (None: all)."""
@@ -143,20 +259,5 @@ def select(
         yield from database["pages"].find({"_id": {"$in": some}}, names)
 
 
-def record(document: Document) -> PageRecord:
-    """Return the record of a document."""
-    values: dict[str, Any] = {name: document[name] for name in _FIELDS if name in document}
-    referrers = from_links(document)
-    return PageRecord(
-        **values
-        | {
-            "fingerprint": document["_id"],
-            "kind": Kind(document["kind"]),
-            "referrers": referrers.kept,
-            "referrer_count": referrers.count,
-        }
-    )
-
-
-def _saving(page: PageRecord) -> UpdateOne:
-    return upsert(page.fingerprint, new_page(page), to_document(page), harmless(page.history))
+def _time_of(event: str) -> Document:
+    return {"$ifNull": [f"{event}.at", 0]}

@@ -1,18 +1,21 @@
-"""Deleting documents; see :mod:`newsbot.storage.removal`.
+"""Deleting documents, and taking out of them what is old.
 
-Articles go in transactions: what a worker stores of one at the same moment comes before the removal, and
-goes too, or after it, as a new article. Nothing is left half.
+Articles are deleted in transactions: what a worker stores of one at the same moment comes before the removal
+and is deleted too, or after it, as a new article. Nothing is left half.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from functools import partial
 
-from newsbot.connections.mongo import Collections, Document, Place, Session
+from newsbot.connections.mongo import Collections, Document, Session
 from newsbot.storage.mongo import words
-from newsbot.storage.mongo.articles import text_key, version_key
-from newsbot.storage.mongo.transaction import transact
+from newsbot.storage.mongo.articles import texts_had
+from newsbot.storage.mongo.connection import Server
+from newsbot.storage.mongo.documents import KEY, all_versions, micros
+from newsbot.storage.upkeep import Removal
 from newsbot.text.words import clean
 from newsbot.urls import fingerprint
 
@@ -21,67 +24,96 @@ _AT_ONCE = 50
 _OF_AN_ARTICLE = {"canonical_url": 1, "source": 1, "content_hash": 1, "version": 1}
 
 
-def addresses(database: Collections, canonical_urls: Sequence[str]) -> list[str]:
-    """Return the other URLs that lead to these articles."""
-    keys = [fingerprint(clean(url)) for url in canonical_urls]
-    urls = {one["_id"]: str(one["url"]) for one in database["aliases"].find({"article": {"$in": keys}})}
-    for one in database["articles"].find({"_id": {"$in": list(urls)}}, {"_id": 1}):
-        del urls[one["_id"]]  # it led there once, and is an article itself by now
-    return list(urls.values())
+class MongoRemoval(Removal):
+    """:class:`newsbot.storage.upkeep.Removal` in MongoDB."""
 
+    def __init__(self, server: Server) -> None:
+        self._server = server
 
-def remove_articles(place: Place, canonical_urls: Sequence[str]) -> int:
-    """Delete articles with all that belongs to them."""
-    urls = [clean(url) for url in dict.fromkeys(canonical_urls)]
-    keys = [fingerprint(url) for url in urls]
-    for naming in ("duplicate_of", "derived_from"):
-        place.database["articles"].update_many({naming: {"$in": urls}}, {"$set": {naming: None}})
-    return sum(
-        transact(place, partial(_remove_articles, place.database, keys[start : start + _AT_ONCE]))
-        for start in range(0, len(keys), _AT_ONCE)
-    )
+    def addresses(self, canonical_urls: Sequence[str]) -> list[str]:
+        leading = {"article": {"$in": [fingerprint(clean(url)) for url in canonical_urls]}}
+        with self._server.readable() as database:
+            urls = {one["_id"]: str(one["url"]) for one in database["aliases"].find(leading)}
+            for one in database["articles"].find({"_id": {"$in": list(urls)}}, {"_id": 1}):
+                del urls[one["_id"]]  # it led there once, and is an article itself by now
+        return list(urls.values())
+
+    def articles(self, canonical_urls: Sequence[str]) -> int:
+        urls = [clean(url) for url in dict.fromkeys(canonical_urls)]
+        keys = [fingerprint(url) for url in urls]
+        with self._server.readable() as database:
+            for naming in ("duplicate_of", "derived_from"):
+                database["articles"].update_many({naming: {"$in": urls}}, {"$set": {naming: None}})
+            return sum(
+                self._server.transact(partial(_remove_articles, database, keys[start : start + _AT_ONCE]))
+                for start in range(0, len(keys), _AT_ONCE)
+            )
+
+    def pages(self, fingerprints: Sequence[bytes]) -> int:
+        keys = {"$in": list(dict.fromkeys(fingerprints))}
+        with self._server.readable() as database:
+            database["page_checks"].delete_many({"_id": keys})
+            database["search_results"].delete_many({"page": keys})  # a record's URL is as the site wrote it
+            return database["pages"].delete_many({"_id": keys}).deleted_count
+
+    def sources(self, urls: Sequence[str]) -> int:
+        given = {"$in": [clean(url) for url in urls]}
+        with self._server.readable() as database:
+            database["polls"].delete_many({"url": given})
+            return database["sources"].delete_many({"_id": given}).deleted_count
+
+    def site(self, source: str) -> None:
+        with self._server.readable() as database:
+            database["sites"].delete_one({"_id": clean(source)})
+            database["site_hours"].delete_many({"source": clean(source)})
+
+    def old_versions(self, before: datetime) -> int:
+        with self._server.readable() as database:
+            return database["versions"].count_documents(_fetched_before(before))
+
+    def drop_versions(self, before: datetime, limit: int) -> int:
+        with self._server.readable() as database:
+            found = database["versions"].find(_fetched_before(before), {"_id": 1}).limit(limit)
+            keys = [one["_id"] for one in found]
+            words.only_present(self._server, sorted({key[:KEY] for key in keys}))
+            return database["versions"].delete_many({"_id": {"$in": keys}}).deleted_count
+
+    def old_pages(self, before: float) -> int:
+        with self._server.readable() as database:
+            return database["pages"].count_documents(_slimmable(before))
+
+    def slim_pages(self, before: float, limit: int) -> int:
+        less = {"$set": {"history": [], "referrers": []}, "$unset": {"referrer_bits": ""}}
+        with self._server.readable() as database:
+            pages = database["pages"]
+            keys = [one["_id"] for one in pages.find(_slimmable(before), {"_id": 1}).limit(limit)]
+            return pages.update_many({"_id": {"$in": keys}, **_slimmable(before)}, less).modified_count
 
 
 def _remove_articles(database: Collections, given: Sequence[bytes], session: Session) -> int:
-    found = list(database["articles"].find({"_id": {"$in": list(given)}}, _OF_AN_ARTICLE, session=session))
+    asked = {"_id": {"$in": list(given)}}
+    found = list(database["articles"].find(asked, _OF_AN_ARTICLE, session=session))
     keys = [one["_id"] for one in found]
-    leading = {"$or": [{"_id": {"$in": list(given)}}, {"article": {"$in": keys}}]}
+    leading = {"$or": [asked, {"article": {"$in": keys}}]}
     database["aliases"].delete_many(leading, session=session)
     if not found:
         return 0
-    texts = [text_key(one["source"], one["content_hash"]) for one in found]
+    texts: list[str] = []
     for one in found:
-        versions: Document = {
-            "_id": {"$gte": version_key(one["_id"], 0), "$lte": version_key(one["_id"], 0xFFFFFFFF)}
-        }
+        versions = all_versions(one["_id"])
         kept = list(database["versions"].find(versions, {"content_hash": 1}, session=session))
-        texts += [text_key(one["source"], earlier["content_hash"]) for earlier in kept]
-        if len(kept) < one["version"] - 1:  # some were let go of, and only the texts know which
-            of_site = {"$gte": f"{one['source']} ", "$lt": f"{one['source']}!"}
-            owned = database["texts"].find({"_id": of_site, "article": one["_id"]}, session=session)
-            texts += [text["_id"] for text in owned]
+        texts += texts_had(database, session, one, kept)
         database["versions"].delete_many(versions, session=session)
     database["texts"].delete_many({"_id": {"$in": texts}, "article": {"$in": keys}}, session=session)
     words.forget(database, keys, session)
     return database["articles"].delete_many({"_id": {"$in": keys}}, session=session).deleted_count
 
 
-def remove_pages(database: Collections, fingerprints: Sequence[bytes]) -> int:
-    """Delete page records, and what searches and checks found there."""
-    keys = list(dict.fromkeys(fingerprints))
-    database["page_checks"].delete_many({"_id": {"$in": keys}})
-    database["search_results"].delete_many({"page": {"$in": keys}})  # a record's URL is as the site wrote it
-    return database["pages"].delete_many({"_id": {"$in": keys}}).deleted_count
+def _fetched_before(before: datetime) -> Document:
+    return {"fetched": {"$lt": micros(before)}}
 
 
-def remove_sources(database: Collections, urls: Sequence[str]) -> int:
-    """Delete the records of sources, with their polls."""
-    given = [clean(url) for url in urls]
-    database["polls"].delete_many({"url": {"$in": given}})
-    return database["sources"].delete_many({"_id": {"$in": given}}).deleted_count
-
-
-def forget_site(database: Collections, source: str) -> None:
-    """Delete the counters of a site."""
-    database["sites"].delete_one({"_id": clean(source)})
-    database["site_hours"].delete_many({"source": clean(source)})
+def _slimmable(before: float) -> Document:
+    old = {"$lt": [{"$ifNull": ["$last_fetched", "$first_seen"]}, before]}
+    large = [{"history.0": {"$exists": True}}, {"referrers.0": {"$exists": True}}]
+    return {"next_due": None, "$expr": old, "$or": large}

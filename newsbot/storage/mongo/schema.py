@@ -13,18 +13,19 @@ ranges of it, so that the versions of an article lie together). docs/scaling.md 
 | versions | fingerprint and number | an earlier version, whole |
 | texts | source and text key | a text that an article of the source has or once had |
 | aliases | fingerprint | another URL that brought the text of an article |
-| words_waiting | fingerprint | an article that waits to be indexed (see newsbot/storage/wordindex) |
+| words_waiting | fingerprint | an article that waits to be indexed (see newsbot/search/index) |
 | words_blocks | number | a block of a segment of the word index |
 | words_state | state | which segments there are |
 | words_removed | fingerprint | an article that was removed and may still be in segments |
 | sources | URL | a feed, sitemap or section front |
 | sites | domain | counters of a site |
-| search_results | search, text, fingerprint | what a search found of a text on a page (see results.py) |
+| search_results | search, text, fingerprint | what a search found of a text on a page (see spider_results.py)
+|
 | notes | kind and key | what a part of newsbot keeps for itself (see newsbot/storage/notes.py) |
 | joined | story | where a story is that was joined with another one (see stories.py) |
-| page_checks | fingerprint | the last checks of a page (see checks.py) |
-| site_hours | site and hour | what a site did in an hour (see newsbot/storage/activity.py) |
-| polls | URL and day | the polls of a source on a day (see newsbot/storage/polls.py) |
+| page_checks | fingerprint | the last checks of a page (see spider_results.py) |
+| site_hours | site and hour | what a site did in an hour (see newsbot/storage/sources.py) |
+| polls | URL and day | the polls of a source on a day (see newsbot/storage/sources.py) |
 """
 
 from __future__ import annotations

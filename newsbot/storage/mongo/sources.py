@@ -1,75 +1,192 @@
-"""Feeds and the like, and the counters of sites."""
+"""Sources with their polls, counters of sites, and what sites did by the hour: one document each."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
+from functools import partial
+from hashlib import blake2b
 
-from pymongo import ReplaceOne, UpdateOne
-from pymongo.errors import BulkWriteError
+from pymongo import DeleteMany, ReplaceOne, UpdateOne
 
-from newsbot.connections.mongo import Collections, Document, all_duplicates
+from newsbot.connections.mongo import Document
 from newsbot.items import Kind
-from newsbot.storage.base import SiteRecord, SourceRecord
+from newsbot.storage.mongo.connection import Server, write_in_turns
 from newsbot.storage.mongo.documents import harmless
+from newsbot.storage.sources import (
+    ALL,
+    COUNTED,
+    HOUR,
+    KEEP_DAYS,
+    KEEP_HOURS,
+    MAX_POLLS,
+    Activity,
+    Arrival,
+    Hour,
+    Poll,
+    SiteRecord,
+    Sites,
+    SourceRecord,
+    Sources,
+    counted,
+    packed_poll,
+    unpacked_polls,
+)
 from newsbot.text.words import clean
 
 _ESCAPES = (("%", "%25"), (".", "%2E"), ("$", "%24"), ("\0", "%00"))
-"""Signs that mean something in the name of a field."""
+"""Characters that mean something in the name of a field."""
+_DAY: Document = {"$floor": {"$divide": ["$hour", 24]}}
 
 
-def save_sources(database: Collections, records: Iterable[SourceRecord]) -> None:
-    """Write source records whole."""
-    operations = []
-    for record in records:
-        document = harmless(asdict(record))
-        operations.append(ReplaceOne({"_id": document.pop("url")}, document, upsert=True))
-    if not operations:
-        return
-    try:
-        database["sources"].bulk_write(operations, ordered=True)
-    except BulkWriteError as error:
-        if not all_duplicates(error):  # another worker wrote one for the first time in this instant
-            raise
-        database["sources"].bulk_write(operations, ordered=True)
+class MongoSources(Sources):
+    """:class:`newsbot.storage.sources.Sources` in MongoDB."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+
+    def save(self, records: Iterable[SourceRecord]) -> None:
+        operations = []
+        for record in records:
+            document = harmless(asdict(record))
+            operations.append(ReplaceOne({"_id": document.pop("url")}, document, upsert=True))
+        if operations:
+            with self._server.readable() as database:
+                write_in_turns(partial(database["sources"].bulk_write, operations, ordered=True))
+
+    def all(self, source: str | None = None) -> list[SourceRecord]:
+        query = {} if source is None else {"source": clean(source)}
+        with self._server.readable() as database:
+            found = list(database["sources"].find(query).sort("_id", 1))
+        return [SourceRecord(url=one.pop("_id"), kind=Kind(one.pop("kind")), **one) for one in found]
+
+    def log_poll(self, url: str, poll: Poll) -> None:
+        day, text = packed_poll(poll)
+        key = clean(url)
+        own, added = {"_id": poll_key(key, day)}, {"$addToSet": {"polls": text}}
+        with self._server.readable() as database:
+            polls = database["polls"]
+            if polls.update_one(own, added).matched_count:
+                return
+            polls.update_one(own, {"$set": {"url": key, "day": day}, **added}, upsert=True)
+            polls.delete_many({"url": key, "day": {"$lte": day - KEEP_DAYS}})
+
+    def polls(self, url: str | None = None) -> Iterator[tuple[str, Poll]]:
+        asked = {} if url is None else {"url": clean(url)}
+        with self._server.readable() as database:
+            for document in database["polls"].find(asked).sort([("url", 1), ("day", 1)]):
+                for poll in unpacked_polls(document["day"], "".join(document["polls"][:MAX_POLLS])):
+                    yield document["url"], poll
 
 
-def sources(database: Collections, source: str | None) -> list[SourceRecord]:
-    """Return all source records, or those of one site, by URL."""
-    found = database["sources"].find({} if source is None else {"source": clean(source)}).sort("_id", 1)
-    return [_source(document) for document in found]
+class MongoSites(Sites):
+    """:class:`newsbot.storage.sources.Sites` in MongoDB."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+
+    def add(self, record: SiteRecord) -> None:
+        key = {"_id": clean(record.source)}
+        first: Document = {}
+        if record.counters:
+            first["$inc"] = {f"counters.{_escaped(name)}": value for name, value in record.counters.items()}
+        if record.last_article is not None:
+            first["$max"] = {"last_article": record.last_article}
+        operations = [UpdateOne(key, first or {"$setOnInsert": {"counters": {}}}, upsert=True)]
+        at = record.last_error_at
+        given = {"last_error": harmless(record.last_error), "last_error_at": at}
+        changes = {name: value for name, value in given.items() if value is not None}
+        if changes:
+            earlier = [{"last_error_at": None}, {"last_error_at": {"$lte": at or 0.0}}]
+            operations.append(UpdateOne(key | {"$or": earlier}, {"$set": changes}))
+        with self._server.readable() as database:
+            database["sites"].bulk_write(operations, ordered=True)
+
+    def all(self) -> dict[str, SiteRecord]:
+        with self._server.readable() as database:
+            found = list(database["sites"].find().sort("_id", 1))
+        return {
+            document["_id"]: SiteRecord(
+                source=document["_id"],
+                counters={_plain(name): value for name, value in document.get("counters", {}).items()},
+                last_article=document.get("last_article"),
+                last_error=document.get("last_error"),
+                last_error_at=document.get("last_error_at"),
+            )
+            for document in found
+        }
 
 
-def count_site(database: Collections, record: SiteRecord) -> None:
-    """Add the counters, and keep the later times."""
-    key = {"_id": clean(record.source)}
-    first: Document = {}
-    if record.counters:
-        first["$inc"] = {f"counters.{_escaped(name)}": value for name, value in record.counters.items()}
-    if record.last_article is not None:
-        first["$max"] = {"last_article": record.last_article}
-    operations = [UpdateOne(key, first or {"$setOnInsert": {"counters": {}}}, upsert=True)]
-    at = record.last_error_at
-    given = {"last_error": harmless(record.last_error), "last_error_at": at}
-    changes = {name: value for name, value in given.items() if value is not None}
-    if changes:
-        earlier = [{"last_error_at": None}, {"last_error_at": {"$lte": at or 0.0}}]
-        operations.append(UpdateOne(key | {"$or": earlier}, {"$set": changes}))
-    database["sites"].bulk_write(operations, ordered=True)
+class MongoActivity(Activity):
+    """:class:`newsbot.storage.sources.Activity` in MongoDB."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+
+    def add(self, at: float, sites: Mapping[str, Mapping[str, float]]) -> None:
+        """Each site for itself."""
+        hour = int(at // HOUR)
+        operations: list[UpdateOne | DeleteMany] = []
+        for source, counters in counted(sites).items():
+            name = clean(source)
+            change = {"$setOnInsert": {"source": name, "hour": hour}, "$inc": counters}
+            operations.append(UpdateOne({"_id": f"{name} {hour}"}, change, upsert=True))
+            operations.append(DeleteMany({"source": name, "hour": {"$lte": hour - KEEP_HOURS}}))
+        if operations:
+            with self._server.readable() as database:
+                database["site_hours"].bulk_write(operations, ordered=True)
+
+    def hours(self, since: float, source: str = ALL) -> list[Hour]:
+        query = {"source": clean(source), "hour": {"$gte": int(since // HOUR)}}
+        with self._server.readable() as database:
+            return [
+                Hour(one["source"], one["hour"], {name: one[name] for name in COUNTED if one.get(name)})
+                for one in database["site_hours"].find(query).sort("hour", 1)
+            ]
+
+    def trends(self, since: float) -> dict[str, dict[int, int]]:
+        wanted = {"hour": {"$gte": int(since // HOUR)}, "source": {"$gt": ""}, "articles": {"$gt": 0}}
+        key = {"source": "$source", "day": _DAY}
+        steps: list[Document] = [
+            {"$match": wanted},
+            {"$group": {"_id": key, "articles": {"$sum": "$articles"}}},
+        ]
+        found: dict[str, dict[int, int]] = {}
+        with self._server.readable() as database:
+            for row in database["site_hours"].aggregate(steps):
+                found.setdefault(row["_id"]["source"], {})[int(row["_id"]["day"])] = int(row["articles"])
+        return found
+
+    def watched_since(self) -> dict[str, float]:
+        steps: list[Document] = [  # the index answers alone
+            {"$match": {"source": {"$gt": ""}}},
+            {"$sort": {"source": 1, "hour": 1}},
+            {"$group": {"_id": "$source", "first": {"$first": "$hour"}}},
+        ]
+        with self._server.readable() as database:
+            return {row["_id"]: float(row["first"] * HOUR) for row in database["site_hours"].aggregate(steps)}
+
+    def arrivals(self, limit: int, source: str | None = None) -> list[Arrival]:
+        if limit <= 0:
+            return []
+        query: Document = {"version": 1} if source is None else {"version": 1, "source": clean(source)}
+        wanted = {"source": 1, "published_at": 1, "published_precision": 1, "fetched_at": 1}
+        with self._server.readable() as database:
+            found = database["articles"].find(query, wanted).sort({"fetched": -1, "_id": -1})
+            return [
+                Arrival(
+                    one["source"],
+                    one["published_at"],
+                    one["published_precision"] in ("second", "minute"),
+                    one["fetched_at"],
+                )
+                for one in found.limit(limit)
+            ]
 
 
-def sites(database: Collections) -> dict[str, SiteRecord]:
-    """Return all site records by domain."""
-    return {
-        document["_id"]: SiteRecord(
-            source=document["_id"],
-            counters={_plain(name): value for name, value in document.get("counters", {}).items()},
-            last_article=document.get("last_article"),
-            last_error=document.get("last_error"),
-            last_error_at=document.get("last_error_at"),
-        )
-        for document in database["sites"].find().sort("_id", 1)
-    }
+def poll_key(url: str, day: int) -> bytes:
+    """Return the ``_id`` of a day of a source."""
+    return blake2b(f"{day} {url}".encode(), digest_size=16).digest()
 
 
 def site_document(record: SiteRecord) -> Document:
@@ -78,12 +195,6 @@ def site_document(record: SiteRecord) -> Document:
     document["_id"] = document.pop("source")
     document["counters"] = {_escaped(name): value for name, value in record.counters.items()}
     return {name: value for name, value in document.items() if value is not None}
-
-
-def _source(document: Document) -> SourceRecord:
-    values = {**document, "url": document["_id"], "kind": Kind(document["kind"])}
-    del values["_id"]
-    return SourceRecord(**values)
 
 
 def _escaped(name: str) -> str:

@@ -2,47 +2,43 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Mapping
 from typing import Any
 
-from newsbot.storage.notes import key_of, packed, unpacked
+from newsbot.storage.notes import Notes, key_of, packed_note, unpacked_note
+from newsbot.storage.sqlite.connection import DataFile
+
+_SAVE = (
+    "INSERT INTO note (kind, key, body) VALUES (?, ?, ?)"
+    " ON CONFLICT (kind, key) DO UPDATE SET body = excluded.body"
+)
+_MAKE = "INSERT INTO note (kind, key, body) VALUES (?, ?, ?) ON CONFLICT (kind, key) DO NOTHING"
+_REPLACE = "UPDATE note SET body = ? WHERE kind = ? AND key = ? AND body = ?"
 
 
-def save_note(database: sqlite3.Connection, kind: str, key: str, note: Mapping[str, Any]) -> None:
-    """Keep a note; within a write transaction."""
-    database.execute(
-        "INSERT INTO note (kind, key, body) VALUES (?, ?, ?)"
-        " ON CONFLICT (kind, key) DO UPDATE SET body = excluded.body",
-        (*key_of(kind, key), packed(key, note)),
-    )
+class SqliteNotes(Notes):
+    """:class:`newsbot.storage.notes.Notes` in the data file."""
 
+    def __init__(self, file: DataFile) -> None:
+        self._file = file
 
-def swap_note(
-    database: sqlite3.Connection, kind: str, key: str, old: Mapping[str, Any] | None, new: Mapping[str, Any]
-) -> bool:
-    """Keep ``new`` if ``old`` still stands there; within a write transaction."""
-    where, body = key_of(kind, key), packed(key, new)
-    if old is None:
-        done = database.execute(
-            "INSERT INTO note (kind, key, body) VALUES (?, ?, ?) ON CONFLICT (kind, key) DO NOTHING",
-            (*where, body),
-        )
-    else:
-        done = database.execute(
-            "UPDATE note SET body = ? WHERE kind = ? AND key = ? AND body = ?",
-            (body, *where, packed(key, old)),
-        )
-    return done.rowcount > 0
+    def save(self, kind: str, key: str, note: Mapping[str, Any]) -> None:
+        with self._file.writing() as database:
+            database.execute(_SAVE, (*key_of(kind, key), packed_note(key, note)))
 
+    def swap(self, kind: str, key: str, old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> bool:
+        where, body = key_of(kind, key), packed_note(key, new)
+        with self._file.writing() as database:
+            if old is None:
+                return database.execute(_MAKE, (*where, body)).rowcount > 0
+            return database.execute(_REPLACE, (body, *where, packed_note(key, old))).rowcount > 0
 
-def notes(database: sqlite3.Connection, kind: str) -> dict[str, dict[str, Any]]:
-    """Return all notes of a kind by key."""
-    rows = database.execute("SELECT key, body FROM note WHERE kind = ?", (key_of(kind, "")[0],))
-    return {row["key"]: unpacked(row["body"]) for row in rows}
+    def all(self, kind: str) -> dict[str, dict[str, Any]]:
+        with self._file.reading() as database:
+            rows = database.execute("SELECT key, body FROM note WHERE kind = ?", (key_of(kind, "")[0],))
+            return {row["key"]: unpacked_note(row["body"]) for row in rows}
 
-
-def forget_note(database: sqlite3.Connection, kind: str, key: str) -> bool:
-    """Delete a note; within a write transaction."""
-    done = database.execute("DELETE FROM note WHERE kind = ? AND key = ?", key_of(kind, key))
-    return done.rowcount > 0
+    def forget(self, kind: str, key: str) -> bool:
+        with self._file.writing() as database:
+            done = database.execute("DELETE FROM note WHERE kind = ? AND key = ?", key_of(kind, key))
+            return done.rowcount > 0

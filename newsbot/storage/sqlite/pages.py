@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields
 from itertools import islice
 from operator import attrgetter
 from typing import Any
 
-from newsbot.items import Kind, PageRecord
-from newsbot.storage.base import MAX_HISTORY, MAX_REFERRERS
-from newsbot.storage.history import merged
-from newsbot.storage.records import to_json
-from newsbot.storage.referrers import Referrers, referrers_of
+from newsbot.items import Event, Kind, PageRecord
+from newsbot.storage.notes import to_json
+from newsbot.storage.pages import MAX_HISTORY, MAX_REFERRERS, Pages, Referrers, merged, referrers_of
+from newsbot.storage.sqlite.connection import DataFile
 from newsbot.text.words import clean
 
 _COLUMNS = tuple(field.name for field in fields(PageRecord))
+_READ = ", ".join(_COLUMNS)
 _KEPT = frozenset({"fingerprint", "referrers", "referrer_count", "first_seen"})
 _LARGEST = (1 << 63) - 1  # SQLite's integers; a header may claim any Content-Length
 _AT_ONCE = 500  # parameters of one statement, and rows of one batch of a stream
@@ -29,100 +29,114 @@ _values_of = attrgetter(*_OWN)
 _SAVE = f"{INSERT} ON CONFLICT (fingerprint) DO UPDATE SET " + ", ".join(
     f"{name} = excluded.{name}" for name in _COLUMNS if name not in _KEPT
 )
+_ADD_LINKS = (
+    "UPDATE page SET depth = ?, referrer_count = ?, referrers = ?, referrer_bitmap = ? WHERE fingerprint = ?"
+)
 
 
-def discover(database: sqlite3.Connection, pages: Sequence[PageRecord]) -> None:
-    """Record pages that links point to; within a write transaction."""
-    known = _links_to(database, [page.fingerprint for page in pages])
-    new: dict[bytes, tuple[PageRecord, Referrers, int]] = {}
-    changed: dict[bytes, tuple[Referrers, int]] = {}
-    for page in pages:
-        if page.fingerprint in known:
-            referrers, depth = known[page.fingerprint]
-            if referrers.add(map(clean, page.referrers)) | (page.depth < depth):
-                changed[page.fingerprint] = known[page.fingerprint] = (referrers, min(depth, page.depth))
-        elif page.fingerprint in new:
-            first, referrers, depth = new[page.fingerprint]
-            referrers.add(map(clean, page.referrers))
-            new[page.fingerprint] = (first, referrers, min(depth, page.depth))
-        else:
-            new[page.fingerprint] = (page, referrers_of(page), page.depth)
-    rows = [row_of(page, referrers, depth, page.history) for page, referrers, depth in new.values()]
-    database.executemany(INSERT, rows)
-    database.executemany(
-        "UPDATE page SET depth = ?, referrer_count = ?, referrers = ?, referrer_bitmap = ?"
-        " WHERE fingerprint = ?",
-        [
-            (depth, referrers.count, to_json(referrers.kept), referrers.bitmap, fingerprint)
-            for fingerprint, (referrers, depth) in changed.items()
-        ],
+class SqlitePages(Pages):
+    """:class:`newsbot.storage.pages.Pages` in the data file."""
+
+    def __init__(self, file: DataFile) -> None:
+        self._file = file
+
+    def discover(self, pages: Sequence[PageRecord]) -> None:
+        if not pages:
+            return
+        with self._file.writing() as database:
+            known = _links_to(database, [page.fingerprint for page in pages])
+            new: dict[bytes, tuple[PageRecord, Referrers, int]] = {}
+            changed: dict[bytes, tuple[Referrers, int]] = {}
+            for page in pages:
+                key = page.fingerprint
+                if key in known:
+                    referrers, depth = known[key]
+                    if referrers.add(map(clean, page.referrers)) | (page.depth < depth):
+                        changed[key] = known[key] = (referrers, min(depth, page.depth))
+                elif key in new:
+                    first, referrers, depth = new[key]
+                    referrers.add(map(clean, page.referrers))
+                    new[key] = (first, referrers, min(depth, page.depth))
+                else:
+                    new[key] = (page, referrers_of(page), page.depth)
+            rows = [row_of(page, referrers, depth, page.history) for page, referrers, depth in new.values()]
+            database.executemany(INSERT, rows)
+            links = [
+                (depth, referrers.count, to_json(referrers.kept), referrers.bitmap, key)
+                for key, (referrers, depth) in changed.items()
+            ]
+            database.executemany(_ADD_LINKS, links)
+
+    def get(self, fingerprints: Sequence[bytes]) -> dict[bytes, PageRecord]:
+        with self._file.reading() as database:
+            return {row["fingerprint"]: record_of(row) for row in _select(database, _READ, fingerprints)}
+
+    def save(self, pages: Sequence[PageRecord]) -> None:
+        if not pages:
+            return
+        with self._file.writing() as database:
+            found = _select(database, "fingerprint, history", [page.fingerprint for page in pages])
+            histories = {row["fingerprint"]: json.loads(row["history"]) for row in found}
+            rows = []
+            for page in pages:
+                history = merged(histories.get(page.fingerprint, []), json.loads(to_json(page.history)))
+                histories[page.fingerprint] = history
+                rows.append(row_of(page, referrers_of(page), page.depth, history))
+            database.executemany(_SAVE, rows)
+
+    def iter(
+        self, *, source: str | None = None, kind: Kind | None = None, state: str | None = None
+    ) -> Iterator[PageRecord]:
+        return self._file.streamed(self._batches({"source": source, "kind": kind, "state": state}))
+
+    def due(self, *, after: float, until: float) -> Iterator[PageRecord]:
+        return self._file.streamed(self._due_batches(after, until))
+
+    def _batches(self, asked: dict[str, str | None]) -> Iterator[list[PageRecord]]:
+        """Pages that come in meanwhile are left out."""
+        given = {name: str(value) for name, value in asked.items() if value is not None}
+        last = self._file.database.execute("SELECT coalesce(max(id), 0) FROM page").fetchone()[0]
+        tests = "".join(f" AND {name} = ?" for name in given)
+        query = f"SELECT id, {_READ} FROM page WHERE id > ? AND id <= ?{tests} ORDER BY id LIMIT {_AT_ONCE}"
+        for rows in self._file.numbered(query, [last, *given.values()]):
+            yield [record_of(row) for row in rows]
+
+    def _due_batches(self, after: float, until: float) -> Iterator[list[PageRecord]]:
+        place: tuple[float, int] = (after, _LARGEST)  # behind all that is due at ``after``
+        query = (
+            f"SELECT id, {_READ} FROM page WHERE (next_due, id) > (?, ?) AND next_due <= ?"
+            f" ORDER BY next_due, id LIMIT {_AT_ONCE}"
+        )
+        while rows := self._file.database.execute(query, (*place, until)).fetchall():
+            yield [record_of(row) for row in rows]
+            place = (rows[-1]["next_due"], rows[-1]["id"])
+
+
+def row_of(page: PageRecord, referrers: Referrers, depth: int, history: list[Event]) -> tuple[Any, ...]:
+    """Return the values of a row for :data:`INSERT`."""
+    return (
+        *[_plain(value) if value.__class__ in (str, int) else value for value in _values_of(page)],
+        depth,
+        to_json(referrers.kept),
+        referrers.count,
+        referrers.bitmap,
+        to_json(history[-MAX_HISTORY:]) if history else "[]",
     )
 
 
-def pages(database: sqlite3.Connection, fingerprints: Sequence[bytes]) -> dict[bytes, PageRecord]:
-    """Return the records of those URLs that are known."""
-    rows = _select(database, ", ".join(_COLUMNS), fingerprints)
-    return {row["fingerprint"]: record_of(row) for row in rows}
-
-
-def save_pages(database: sqlite3.Connection, records: Sequence[PageRecord]) -> None:
-    """Write records whole, but for what only grows; within a write transaction."""
-    wanted = [record.fingerprint for record in records]
-    histories = {
-        row["fingerprint"]: json.loads(row["history"])
-        for row in _select(database, "fingerprint, history", wanted)
-    }
-    rows = []
-    for record in records:
-        history = merged(histories.get(record.fingerprint, []), json.loads(to_json(record.history)))
-        histories[record.fingerprint] = history
-        rows.append(row_of(record, referrers_of(record), record.depth, history))
-    database.executemany(_SAVE, rows)
-
-
-def page_batches(
-    database: sqlite3.Connection, source: str | None, kind: Kind | None, state: str | None
-) -> Iterator[list[PageRecord]]:
-    """Yield all records that match, batch by batch: no cursor stays open while the caller works.
-
-    Pages that come in meanwhile are left out.
-    """
-    asked = {"source": source, "kind": kind, "state": state}
-    conditions = " AND ".join(
-        ["id > ?", "id <= ?"] + [f"{name} = ?" for name, value in asked.items() if value is not None]
-    )
-    values = [str(value) for value in asked.values() if value is not None]
-    last: int = database.execute("SELECT coalesce(max(id), 0) FROM page").fetchone()[0]
-    place = 0
-    while True:
-        rows = database.execute(
-            f"SELECT id, {', '.join(_COLUMNS)} FROM page WHERE {conditions} ORDER BY id LIMIT {_AT_ONCE}",
-            [place, last, *values],
-        ).fetchall()
-        if not rows:
-            return
-        yield [record_of(row) for row in rows]
-        place = rows[-1]["id"]
-
-
-def due_batches(database: sqlite3.Connection, after: float, until: float) -> Iterator[list[PageRecord]]:
-    """Yield the records that are due in this time, the earliest first, batch by batch."""
-    place: tuple[float, int] = (after, _LARGEST)  # behind all that is due at ``after``
-    while True:
-        rows = database.execute(
-            f"SELECT id, {', '.join(_COLUMNS)} FROM page WHERE (next_due, id) > (?, ?) AND next_due <= ?"
-            f" ORDER BY next_due, id LIMIT {_AT_ONCE}",
-            (*place, until),
-        ).fetchall()
-        if not rows:
-            return
-        yield [record_of(row) for row in rows]
-        place = (rows[-1]["next_due"], rows[-1]["id"])
+def record_of(row: sqlite3.Row) -> PageRecord:
+    """Return the record of a whole row."""
+    values = {name: row[name] for name in _COLUMNS}
+    values["kind"] = Kind(row["kind"])
+    values["referrers"] = json.loads(row["referrers"])[:MAX_REFERRERS]
+    values["history"] = json.loads(row["history"])
+    return PageRecord(**values)
 
 
 def _links_to(
     database: sqlite3.Connection, fingerprints: Sequence[bytes]
 ) -> dict[bytes, tuple[Referrers, int]]:
+    """Return referrers and depth of the pages that are known."""
     rows = _select(database, "fingerprint, depth, referrers, referrer_count, referrer_bitmap", fingerprints)
     return {
         row["fingerprint"]: (
@@ -142,28 +156,5 @@ def _select(
         yield from database.execute(f"SELECT {columns} FROM page WHERE fingerprint IN ({marks})", some)
 
 
-def row_of(
-    page: PageRecord, referrers: Referrers, depth: int, history: Sequence[Mapping[str, Any]]
-) -> tuple[Any, ...]:
-    """Return the values of a row for :data:`INSERT`."""
-    return (
-        *[_plain(value) if value.__class__ in (str, int) else value for value in _values_of(page)],
-        depth,
-        to_json(referrers.kept),
-        referrers.count,
-        referrers.bitmap,
-        to_json(history[-MAX_HISTORY:]) if history else "[]",
-    )
-
-
 def _plain(value: str | int) -> str | int:
     return clean(value) if isinstance(value, str) else min(value, _LARGEST)
-
-
-def record_of(row: sqlite3.Row) -> PageRecord:
-    """Return the record of a whole row."""
-    values = {name: row[name] for name in _COLUMNS}
-    values["kind"] = Kind(row["kind"])
-    values["referrers"] = json.loads(row["referrers"])[:MAX_REFERRERS]
-    values["history"] = json.loads(row["history"])
-    return PageRecord(**values)

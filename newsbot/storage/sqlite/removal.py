@@ -1,83 +1,118 @@
-"""Deleting rows; see :mod:`newsbot.storage.removal`. All within a write transaction."""
+"""Deleting rows, and taking out of them what is old."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
 from collections.abc import Sequence
+from datetime import datetime
 
+from newsbot.clock import stamp
 from newsbot.storage.sqlite import words
+from newsbot.storage.sqlite.articles import DERIVED
+from newsbot.storage.sqlite.connection import DataFile
+from newsbot.storage.sqlite.rows import THESE
+from newsbot.storage.upkeep import Removal
 from newsbot.text.words import clean
 from newsbot.urls import fingerprint
 
-_THESE = "(SELECT value FROM json_each(?))"
-_BASIS = "json_extract(data, '$.derived_from')"
-DERIVED = (
-    "UPDATE article SET data = json_set(data, '$.derived_from', ?)"
-    f" WHERE {_BASIS} IN {{names}} AND {_BASIS} IS NOT NULL"
+_OLD_VERSIONS = "FROM article_version WHERE json_extract(document, '$.fetched_at') < ?"
+_OLD_PAGES = (
+    "FROM page WHERE next_due IS NULL AND coalesce(last_fetched, first_seen) < ?"
+    " AND (history <> '[]' OR referrers <> '[]')"
 )
-"""Lets articles name another one as that from which they are derived; ``names``: the one until now."""
 
 
-def addresses(database: sqlite3.Connection, canonical_urls: Sequence[str]) -> list[str]:
-    """Return the other URLs that lead to these articles."""
-    numbers = json.dumps(list(_articles(database, canonical_urls)))
-    rows = database.execute(f"SELECT url FROM article_alias WHERE article IN {_THESE}", (numbers,))
-    return [str(row[0]) for row in rows]
+class SqliteRemoval(Removal):
+    """:class:`newsbot.storage.upkeep.Removal` in the data file."""
 
+    def __init__(self, file: DataFile) -> None:
+        self._file = file
 
-def remove_articles(database: sqlite3.Connection, canonical_urls: Sequence[str]) -> int:
-    """Delete articles with all that belongs to them."""
-    found = _articles(database, canonical_urls)
-    keys = ((fingerprint(clean(url)),) for url in canonical_urls)
-    database.executemany("DELETE FROM article_alias WHERE fingerprint = ?", keys)
-    if not found:
-        return 0
-    words.forget(database, [row["fingerprint"] for row in found.values()])
-    numbers = json.dumps(list(found))
-    sources = sorted({row["source"] for row in found.values()})
-    urls = json.dumps([row["canonical_url"] for row in found.values()])
-    database.execute(f"UPDATE article SET duplicate_of = NULL WHERE duplicate_of IN {_THESE}", (urls,))
-    database.execute(DERIVED.format(names=_THESE), (None, urls))
-    for source in sources:  # there is no index by article: one look through each site's rows
-        database.execute(
-            f"DELETE FROM article_text WHERE source = ? AND article IN {_THESE}", (source, numbers)
-        )
-    for table, column in (("article_alias", "article"), ("article_version", "article"), ("article", "id")):
-        database.execute(f"DELETE FROM {table} WHERE {column} IN {_THESE}", (numbers,))
-    return len(found)
+    def addresses(self, canonical_urls: Sequence[str]) -> list[str]:
+        with self._file.reading() as database:
+            numbers = json.dumps(list(_articles(database, canonical_urls)))
+            rows = database.execute(f"SELECT url FROM article_alias WHERE article IN {THESE}", (numbers,))
+            return [str(row[0]) for row in rows]
 
+    def articles(self, canonical_urls: Sequence[str]) -> int:
+        with self._file.writing() as database:
+            found = _articles(database, canonical_urls)
+            keys = ((fingerprint(clean(url)),) for url in canonical_urls)
+            database.executemany("DELETE FROM article_alias WHERE fingerprint = ?", keys)
+            if not found:
+                return 0
+            words.forget(database, [row["fingerprint"] for row in found.values()])
+            numbers = json.dumps(list(found))
+            urls = json.dumps([row["canonical_url"] for row in found.values()])
+            database.execute(f"UPDATE article SET duplicate_of = NULL WHERE duplicate_of IN {THESE}", (urls,))
+            database.execute(DERIVED.format(names=THESE), (None, urls))
+            # there is no index by article: one look through the rows of each site
+            for source in sorted({row["source"] for row in found.values()}):
+                database.execute(
+                    f"DELETE FROM article_text WHERE source = ? AND article IN {THESE}", (source, numbers)
+                )
+            for table, column in (
+                ("article_alias", "article"),
+                ("article_version", "article"),
+                ("article", "id"),
+            ):
+                database.execute(f"DELETE FROM {table} WHERE {column} IN {THESE}", (numbers,))
+            return len(found)
 
-def remove_pages(database: sqlite3.Connection, fingerprints: Sequence[bytes]) -> int:
-    """Delete page records, and what searches and checks found there."""
-    count = 0
-    for key in dict.fromkeys(fingerprints):
-        count += database.execute("DELETE FROM page WHERE fingerprint = ?", (key,)).rowcount
-        for table in ("page_check", "search_result"):
-            database.execute(f"DELETE FROM {table} WHERE fingerprint = ?", (key,))
-    return count
+    def pages(self, fingerprints: Sequence[bytes]) -> int:
+        count = 0
+        with self._file.writing() as database:
+            for key in dict.fromkeys(fingerprints):
+                count += database.execute("DELETE FROM page WHERE fingerprint = ?", (key,)).rowcount
+                for table in ("page_check", "search_result"):
+                    database.execute(f"DELETE FROM {table} WHERE fingerprint = ?", (key,))
+        return count
 
+    def sources(self, urls: Sequence[str]) -> int:
+        given = json.dumps([clean(url) for url in urls])
+        with self._file.writing() as database:
+            database.execute(f"DELETE FROM poll_day WHERE url IN {THESE}", (given,))
+            return database.execute(f"DELETE FROM source WHERE url IN {THESE}", (given,)).rowcount
 
-def remove_sources(database: sqlite3.Connection, urls: Sequence[str]) -> int:
-    """Delete the records of sources, with their polls."""
-    given = json.dumps([clean(url) for url in urls])
-    database.execute(f"DELETE FROM poll_day WHERE url IN {_THESE}", (given,))
-    return database.execute(f"DELETE FROM source WHERE url IN {_THESE}", (given,)).rowcount
+    def site(self, source: str) -> None:
+        with self._file.writing() as database:
+            for table in ("site", "site_counter", "site_hour"):
+                database.execute(f"DELETE FROM {table} WHERE source = ?", (source,))
 
+    def old_versions(self, before: datetime) -> int:
+        return self._count(_OLD_VERSIONS, stamp(before))
 
-def forget_site(database: sqlite3.Connection, source: str) -> None:
-    """Delete the counters of a site."""
-    for table in ("site", "site_counter", "site_hour"):
-        database.execute(f"DELETE FROM {table} WHERE source = ?", (source,))
+    def drop_versions(self, before: datetime, limit: int) -> int:
+        with self._file.writing() as database:
+            rows = database.execute(
+                f"SELECT article, version {_OLD_VERSIONS} LIMIT ?", (stamp(before), limit)
+            ).fetchall()
+            for number in {row["article"] for row in rows}:
+                words.only_present(database, number)
+            database.executemany("DELETE FROM article_version WHERE article = ? AND version = ?", rows)
+            return len(rows)
+
+    def old_pages(self, before: float) -> int:
+        return self._count(_OLD_PAGES, before)
+
+    def slim_pages(self, before: float, limit: int) -> int:
+        with self._file.writing() as database:
+            return database.execute(
+                "UPDATE page SET history = '[]', referrers = '[]', referrer_bitmap = x''"
+                f" WHERE id IN (SELECT id {_OLD_PAGES} LIMIT ?)",
+                (before, limit),
+            ).rowcount
+
+    def _count(self, condition: str, before: str | float | None) -> int:
+        with self._file.reading() as database:
+            return int(database.execute(f"SELECT count(*) {condition}", (before,)).fetchone()[0])
 
 
 def _articles(database: sqlite3.Connection, canonical_urls: Sequence[str]) -> dict[int, sqlite3.Row]:
-    found = {}
-    for url in dict.fromkeys(canonical_urls):
-        row = database.execute(
-            "SELECT id, fingerprint, canonical_url, source FROM article WHERE fingerprint = ?",
-            (fingerprint(clean(url)),),
-        ).fetchone()
-        if row is not None:
-            found[row["id"]] = row
-    return found
+    asked = "SELECT id, fingerprint, canonical_url, source FROM article WHERE fingerprint = ?"
+    found = (
+        database.execute(asked, (fingerprint(clean(url)),)).fetchone()
+        for url in dict.fromkeys(canonical_urls)
+    )
+    return {row["id"]: row for row in found if row is not None}

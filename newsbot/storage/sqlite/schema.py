@@ -31,7 +31,7 @@ MIGRATIONS = (
         links_count     INTEGER,
         referrer_count  INTEGER NOT NULL,
         referrers       TEXT NOT NULL,         -- JSON list of URLs
-        referrer_bitmap BLOB NOT NULL,         -- those beyond the list, see newsbot/storage/referrers.py
+        referrer_bitmap BLOB NOT NULL,         -- those beyond the list, see newsbot/storage/pages.py
         history         TEXT NOT NULL          -- JSON list of events
     );
     -- Streaming the pages of one site.
@@ -87,7 +87,7 @@ MIGRATIONS = (
     );
 
     -- Words of title and text as stems (newsbot/text/stems.py), separated by spaces. It keeps no
-    -- text of its own (content='') and is only added to; see newsbot/storage/sqlite/search.py.
+    -- text of its own (content='') and is only added to; see newsbot/storage/sqlite/words.py.
     CREATE VIRTUAL TABLE article_search USING fts5 (title, text, content='', tokenize='ascii');
 
     -- Feeds, sitemaps and section fronts.
@@ -163,7 +163,7 @@ MIGRATIONS = (
     """
     -- What the polling policy has learned of a source, JSON.
     ALTER TABLE source ADD COLUMN rhythm TEXT NOT NULL DEFAULT '{}';
-    -- Polls of a source on a day, see newsbot/storage/polls.py.
+    -- Polls of a source on a day, see newsbot/storage/sources.py.
     CREATE TABLE poll_day (
         url   TEXT NOT NULL,
         day   INTEGER NOT NULL,  -- days since 1970, UTC
@@ -172,7 +172,7 @@ MIGRATIONS = (
     ) WITHOUT ROWID;
     """,
     """
-    -- What looks at pages found, see newsbot/storage/checks.py.
+    -- What looks at pages found, see newsbot/storage/spider_results.py.
     CREATE TABLE page_check (
         id          INTEGER PRIMARY KEY,
         fingerprint BLOB NOT NULL UNIQUE,
@@ -185,7 +185,7 @@ MIGRATIONS = (
     CREATE INDEX page_check_by_source ON page_check (source, id);
     """,
     """
-    -- What a site did in an hour, see newsbot/storage/activity.py; '' is all sites together.
+    -- What a site did in an hour, see newsbot/storage/sources.py; '' is all sites together.
     CREATE TABLE site_hour (
         source        TEXT NOT NULL,
         hour          INTEGER NOT NULL,  -- hours since 1970, UTC
@@ -211,7 +211,7 @@ MIGRATIONS = (
     CREATE INDEX article_by_stored ON article (stored);
     """,
     """
-    -- The word index (newsbot/storage/wordindex): what waits to be indexed, the blocks of segments, and which
+    -- The word index (newsbot/search/index): what waits to be indexed, the blocks of segments, and which
     -- segments there are. What was indexed another way is indexed anew.
     DROP TABLE article_search;
     CREATE TABLE search_waiting (

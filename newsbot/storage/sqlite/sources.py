@@ -1,15 +1,34 @@
-"""Feeds and the like, and the counters of sites."""
+"""Sources with their polls, counters of sites, and what sites did by the hour: one row each."""
 
 from __future__ import annotations
 
 import json
-import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, fields
 
+from newsbot.clock import from_stamp
 from newsbot.items import Kind
-from newsbot.storage.base import SiteRecord, SourceRecord
-from newsbot.storage.records import to_json
+from newsbot.storage.notes import to_json
+from newsbot.storage.sources import (
+    ALL,
+    COUNTED,
+    HOUR,
+    KEEP_DAYS,
+    KEEP_HOURS,
+    MAX_POLLS,
+    Activity,
+    Arrival,
+    Hour,
+    Poll,
+    SiteRecord,
+    Sites,
+    SourceRecord,
+    Sources,
+    counted,
+    packed_poll,
+    unpacked_polls,
+)
+from newsbot.storage.sqlite.connection import DataFile
 from newsbot.text.words import clean
 
 _COLUMNS = tuple(field.name for field in fields(SourceRecord))
@@ -17,7 +36,14 @@ _SAVE = (
     f"INSERT OR REPLACE INTO source ({', '.join(_COLUMNS)})"
     f" VALUES ({', '.join(f':{name}' for name in _COLUMNS)})"
 )
-_COUNT_SITE = """
+_ADD_POLL = """
+    INSERT INTO poll_day (url, day, polls) VALUES (:url, :day, ';' || :poll)
+    ON CONFLICT (url, day) DO UPDATE SET polls = polls || :poll
+    WHERE instr(polls, ';' || :poll) = 0 AND length(polls) < :most
+"""
+_SHORT_POLL = 12
+"""Characters of a short poll."""
+ADD_SITE = """
     INSERT INTO site (source, last_article, last_error, last_error_at)
     VALUES (:source, :last_article, :last_error, :last_error_at)
     ON CONFLICT (source) DO UPDATE SET
@@ -28,52 +54,146 @@ _COUNT_SITE = """
         last_error_at = coalesce(max(last_error_at, excluded.last_error_at),
             last_error_at, excluded.last_error_at)
 """
+ADD_COUNTER = (
+    "INSERT INTO site_counter VALUES (?, ?, ?)"
+    " ON CONFLICT (source, name) DO UPDATE SET value = value + excluded.value"
+)
+_ADD_HOUR = (
+    f"INSERT INTO site_hour (source, hour, {', '.join(COUNTED)})"
+    f" VALUES (:source, :hour, {', '.join(f':{name}' for name in COUNTED)})"
+    f" ON CONFLICT (source, hour) DO UPDATE SET {', '.join(f'{name} = {name} + :{name}' for name in COUNTED)}"
+)
+_TRENDS = """
+    SELECT source, hour / 24, sum(articles) FROM site_hour
+    WHERE hour >= ? AND source <> '' AND articles > 0 GROUP BY 1, 2
+"""
+_ARRIVALS = """
+    SELECT source, published_at, fetched_at, json_extract(data, '$.published_precision') AS precision
+    FROM article WHERE version = 1 {} ORDER BY fetched_at DESC LIMIT ?
+"""
 
 
-def save_sources(database: sqlite3.Connection, records: Iterable[SourceRecord]) -> None:
-    """Write source records whole; within a write transaction."""
-    rows = [asdict(record) for record in records]
-    for row in rows:
-        row["kind"] = str(row["kind"])
-        row["rhythm"] = to_json(row["rhythm"])
-        row["last_error"] = None if row["last_error"] is None else clean(row["last_error"])
-    database.executemany(_SAVE, rows)
+class SqliteSources(Sources):
+    """:class:`newsbot.storage.sources.Sources` in the data file."""
+
+    def __init__(self, file: DataFile) -> None:
+        self._file = file
+
+    def save(self, records: Iterable[SourceRecord]) -> None:
+        rows = [asdict(record) for record in records]
+        for row in rows:
+            row["kind"] = str(row["kind"])
+            row["rhythm"] = to_json(row["rhythm"])
+            row["last_error"] = None if row["last_error"] is None else clean(row["last_error"])
+        with self._file.writing() as database:
+            database.executemany(_SAVE, rows)
+
+    def all(self, source: str | None = None) -> list[SourceRecord]:
+        chosen, values = ("", []) if source is None else ("WHERE source = ?", [source])
+        with self._file.reading() as database:
+            rows = database.execute(f"SELECT {', '.join(_COLUMNS)} FROM source {chosen} ORDER BY url", values)
+            return [
+                SourceRecord(**{**dict(row), "kind": Kind(row["kind"]), "rhythm": json.loads(row["rhythm"])})
+                for row in rows
+            ]
+
+    def log_poll(self, url: str, poll: Poll) -> None:
+        day, text = packed_poll(poll)
+        key = clean(url)
+        given = {"url": key, "day": day, "poll": text, "most": MAX_POLLS * _SHORT_POLL}
+        with self._file.writing() as database:
+            database.execute(_ADD_POLL, given)
+            database.execute("DELETE FROM poll_day WHERE url = ? AND day <= ?", (key, day - KEEP_DAYS))
+
+    def polls(self, url: str | None = None) -> Iterator[tuple[str, Poll]]:
+        chosen, values = ("", []) if url is None else ("WHERE url = ?", [clean(url)])
+        query = f"SELECT url, day, polls FROM poll_day {chosen} ORDER BY url, day"
+        with self._file.reading() as database:
+            rows = database.execute(query, values).fetchall()
+        return ((row["url"], poll) for row in rows for poll in unpacked_polls(row["day"], row["polls"]))
 
 
-def sources(database: sqlite3.Connection, source: str | None) -> list[SourceRecord]:
-    """Return all source records, or those of one site, by URL."""
-    chosen, values = ("", []) if source is None else ("WHERE source = ?", [source])
-    rows = database.execute(f"SELECT {', '.join(_COLUMNS)} FROM source {chosen} ORDER BY url", values)
-    return [
-        SourceRecord(**{**dict(row), "kind": Kind(row["kind"]), "rhythm": json.loads(row["rhythm"])})
-        for row in rows
-    ]
+class SqliteSites(Sites):
+    """:class:`newsbot.storage.sources.Sites` in the data file."""
+
+    def __init__(self, file: DataFile) -> None:
+        self._file = file
+
+    def add(self, record: SiteRecord) -> None:
+        row, counters = site_rows(record)
+        with self._file.writing() as database:
+            database.executemany(ADD_COUNTER, counters)
+            database.execute(ADD_SITE, row)
+
+    def all(self) -> dict[str, SiteRecord]:
+        with self._file.reading() as database:
+            rows = database.execute("SELECT * FROM site ORDER BY source")
+            found = {row["source"]: SiteRecord(**dict(row)) for row in rows}
+            for row in database.execute("SELECT source, name, value FROM site_counter"):
+                found[row["source"]].counters[row["name"]] = row["value"]
+        return found
 
 
-def count_site(database: sqlite3.Connection, record: SiteRecord) -> None:
-    """Add the counters, and keep the later times; within a write transaction."""
-    database.executemany(
-        "INSERT INTO site_counter VALUES (?, ?, ?)"
-        " ON CONFLICT (source, name) DO UPDATE SET value = value + excluded.value",
-        [(record.source, name, value) for name, value in record.counters.items()],
-    )
-    database.execute(
-        _COUNT_SITE,
-        {
-            "source": record.source,
-            "last_article": record.last_article,
-            "last_error": None if record.last_error is None else clean(record.last_error),
-            "last_error_at": record.last_error_at,
-        },
-    )
+class SqliteActivity(Activity):
+    """:class:`newsbot.storage.sources.Activity` in the data file."""
+
+    def __init__(self, file: DataFile) -> None:
+        self._file = file
+
+    def add(self, at: float, sites: Mapping[str, Mapping[str, float]]) -> None:
+        none = dict.fromkeys(COUNTED, 0)
+        hour = int(at // HOUR)
+        with self._file.writing() as database:
+            for source, counters in counted(sites).items():
+                name = clean(source)
+                database.execute(_ADD_HOUR, {**none, **counters, "source": name, "hour": hour})
+                database.execute(
+                    "DELETE FROM site_hour WHERE source = ? AND hour <= ?", (name, hour - KEEP_HOURS)
+                )
+
+    def hours(self, since: float, source: str = ALL) -> list[Hour]:
+        query = "SELECT * FROM site_hour WHERE source = ? AND hour >= ? ORDER BY hour"
+        with self._file.reading() as database:
+            rows = database.execute(query, (clean(source), int(since // HOUR)))
+            return [
+                Hour(row["source"], row["hour"], {name: row[name] for name in COUNTED if row[name]})
+                for row in rows
+            ]
+
+    def trends(self, since: float) -> dict[str, dict[int, int]]:
+        found: dict[str, dict[int, int]] = {}
+        with self._file.reading() as database:
+            for source, day, articles in database.execute(_TRENDS, (int(since // HOUR),)):
+                found.setdefault(source, {})[day] = articles
+        return found
+
+    def watched_since(self) -> dict[str, float]:
+        query = "SELECT source, min(hour) FROM site_hour WHERE source <> '' GROUP BY source"
+        with self._file.reading() as database:
+            return {source: float(hour * HOUR) for source, hour in database.execute(query)}
+
+    def arrivals(self, limit: int, source: str | None = None) -> list[Arrival]:
+        chosen, values = ("", []) if source is None else ("AND source = ?", [source])
+        with self._file.reading() as database:
+            return [
+                Arrival(
+                    row["source"],
+                    from_stamp(row["published_at"]),
+                    row["precision"] in ("second", "minute"),
+                    from_stamp(row["fetched_at"]),
+                )
+                for row in database.execute(_ARRIVALS.format(chosen), [*values, max(0, limit)])
+            ]
 
 
-def sites(database: sqlite3.Connection) -> dict[str, SiteRecord]:
-    """Return all site records by domain."""
-    found = {
-        row["source"]: SiteRecord(**dict(row))
-        for row in database.execute("SELECT * FROM site ORDER BY source")
+def site_rows(
+    record: SiteRecord,
+) -> tuple[dict[str, str | float | None], list[tuple[str, str, float]]]:
+    """Return the values for :data:`ADD_SITE`, and those for :data:`ADD_COUNTER`."""
+    row = {
+        "source": record.source,
+        "last_article": record.last_article,
+        "last_error": None if record.last_error is None else clean(record.last_error),
+        "last_error_at": record.last_error_at,
     }
-    for row in database.execute("SELECT source, name, value FROM site_counter"):
-        found[row["source"]].counters[row["name"]] = row["value"]
-    return found
+    return row, [(record.source, name, value) for name, value in record.counters.items()]

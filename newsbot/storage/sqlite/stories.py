@@ -1,121 +1,131 @@
-"""Stories: articles under one story id, and stories that became one."""
+"""Stories: the column ``story`` of articles, and which stories were joined with which."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from newsbot.clock import stamp
-from newsbot.storage.base import Joined, Story, story_id
-from newsbot.storage.records import from_row
-from newsbot.storage.sqlite.articles import READ
+from newsbot.storage.sqlite.connection import DataFile
+from newsbot.storage.sqlite.rows import READ, THESE, from_row
+from newsbot.storage.stories import Joined, Stories, Story, is_settled, roots_of, story_id
 from newsbot.urls import fingerprint
 
 _MEMBER = READ.replace("a.text", "'' AS text")
 """A story that sites print anew each day has thousands of members."""
+_FIRST_FETCHED = (
+    f"SELECT story FROM article WHERE story IN {THESE}"
+    " GROUP BY story ORDER BY min(fetched_at) IS NULL, min(fetched_at), story LIMIT 1"
+)
+_UNITE = (
+    f"UPDATE article SET story = ? WHERE story IN {THESE}",
+    f"UPDATE story_joined SET into_story = ? WHERE into_story IN {THESE}",
+    "INSERT OR REPLACE INTO story_joined SELECT value, ? FROM json_each(?)",
+)
 
 
-def stories(
-    database: sqlite3.Connection, since: datetime | None, min_members: int, min_sources: int, limit: int
-) -> list[Story]:
-    """Return the stories with enough members and sources, and one since then, the most recent first."""
-    recent = "AND story IN (SELECT story FROM article WHERE moment >= ?)" if since else ""
-    several = "AND count(DISTINCT source) >= ?" if min_sources > 1 else ""  # else the index answers alone
-    rows = database.execute(
-        f"SELECT story FROM article WHERE story IS NOT NULL {recent}"
-        f" GROUP BY story HAVING count(*) >= ? {several} ORDER BY max(moment) DESC, story LIMIT ?",
-        [
-            *([stamp(since)] if since else []),
-            min_members,
-            *([min_sources] if several else []),
-            max(0, limit),
-        ],
-    ).fetchall()
-    found = {row[0]: Story(story=row[0], members=[]) for row in rows}
-    members = database.execute(
-        f"SELECT {_MEMBER} FROM article a WHERE a.story IN (SELECT value FROM json_each(?))"
-        " ORDER BY a.moment, a.id",
-        (json.dumps(list(found)),),
-    )
-    for row in members:
-        found[row["story"]].members.append(from_row(row))
-    return list(found.values())
+class SqliteStories(Stories):
+    """:class:`newsbot.storage.stories.Stories` in the data file."""
+
+    def __init__(self, file: DataFile) -> None:
+        self._file = file
+
+    def join(self, canonical_urls: Sequence[str]) -> Joined:
+        if len(canonical_urls) == 1:
+            with self._file.reading() as database:
+                if settled := _settled(database, canonical_urls[0]):
+                    return settled
+        with self._file.writing() as database:
+            return _join(database, canonical_urls)
+
+    def assign(self, canonical_url: str, story: str, duplicate_of: str | None) -> None:
+        with self._file.writing() as database:
+            database.execute(
+                "UPDATE article SET story = ?, duplicate_of = ? WHERE fingerprint = ?",
+                (story, duplicate_of, fingerprint(canonical_url)),
+            )
+
+    def recent(
+        self,
+        *,
+        since: datetime | None = None,
+        min_members: int = 2,
+        min_sources: int = 1,
+        limit: int = 50,
+    ) -> list[Story]:
+        recent = "AND story IN (SELECT story FROM article WHERE moment >= ?)" if since else ""
+        several = "AND count(DISTINCT source) >= ?" if min_sources > 1 else ""  # else the index answers alone
+        values: list[str | int | None] = [stamp(since)] if since else []
+        values += [min_members, *([min_sources] if several else []), max(0, limit)]
+        with self._file.reading() as database:
+            rows = database.execute(
+                f"SELECT story FROM article WHERE story IS NOT NULL {recent}"
+                f" GROUP BY story HAVING count(*) >= ? {several} ORDER BY max(moment) DESC, story LIMIT ?",
+                values,
+            ).fetchall()
+            found = {row[0]: Story(story=row[0], members=[]) for row in rows}
+            members = database.execute(
+                f"SELECT {_MEMBER} FROM article a WHERE a.story IN {THESE} ORDER BY a.moment, a.id",
+                (json.dumps(list(found)),),
+            )
+            for row in members:
+                found[row["story"]].members.append(from_row(row))
+        return list(found.values())
 
 
-def settled(database: sqlite3.Connection, canonical_url: str) -> Joined | None:
+def _settled(database: sqlite3.Connection, url: str) -> Joined | None:
     """Return the story of an article if joining it alone would change nothing, else None."""
-    number = _number(database, canonical_url)
-    if number is None:
+    _, story = _kept(database, url)
+    own = story_id(url)
+    if story is None or not is_settled(story, own, _noted(database, (own, story))):
         return None
-    row = database.execute("SELECT story FROM article WHERE id = ?", (number,)).fetchone()
-    story, own = row and row[0], story_id(canonical_url)
-    if story is None or _noted(database, story) not in (None, story):
-        return None
-    there = own == story or _noted(database, own) in (None, story)
-    return Joined(str(story), missing=False) if there else None
+    return Joined(story, missing=False)
 
 
-def join(database: sqlite3.Connection, canonical_urls: Sequence[str]) -> Joined:
-    """See :meth:`newsbot.storage.base.Storage.join_stories`; within a write transaction."""
-    told = [_story(database, url) for url in canonical_urls]
+def _join(database: sqlite3.Connection, canonical_urls: Sequence[str]) -> Joined:
+    kept = [_kept(database, url) for url in canonical_urls]
     own = [story_id(url) for url in canonical_urls]
-    noted = {name: _noted(database, name) for name in {*own, *filter(None, told)}}
-    roots = {noted[story] or story for story in told if story}
-    # its own id counts where others have noted it, or will look for it
-    roots |= {noted[name] or name for name, story in zip(own, told, strict=True) if noted[name] or not story}
+    stories = [
+        None if number is None else story or name for (number, story), name in zip(kept, own, strict=True)
+    ]
+    roots = roots_of(own, stories, _noted(database, {*own, *filter(None, stories)}))
     winner = _unite(database, sorted(roots)) if len(roots) > 1 else roots.pop()
-    missing = [name for name, story in zip(own, told, strict=True) if not story]
+    missing = [name for name, story in zip(own, stories, strict=True) if story is None]
     if winner in missing:  # others come into its story before it is there
         database.execute("INSERT OR IGNORE INTO story_joined VALUES (?, ?)", (winner, winner))
     database.executemany(
         "UPDATE article SET story = ? WHERE id = ? AND story IS NOT ?",
-        [(winner, number, winner) for url in canonical_urls if (number := _number(database, url))],
+        [(winner, number, winner) for number, _ in kept if number is not None],
     )
     return Joined(winner, bool(missing))
 
 
-def _number(database: sqlite3.Connection, url: str) -> int | None:
-    """The row of the article that is kept, or whose text is, under this URL."""
+def _kept(database: sqlite3.Connection, url: str) -> tuple[int | None, str | None]:
+    """Return row and story of the article that is kept, or whose text is, under this URL."""
     key = fingerprint(url)
     row = database.execute(
-        "SELECT id FROM article WHERE fingerprint = ?"
-        " UNION ALL SELECT article FROM article_alias WHERE fingerprint = ? LIMIT 1",
+        "SELECT id, story FROM article WHERE fingerprint = ? UNION ALL"
+        " SELECT a.id, a.story FROM article_alias s JOIN article a ON a.id = s.article"
+        " WHERE s.fingerprint = ? LIMIT 1",
         (key, key),
     ).fetchone()
-    return None if row is None else int(row[0])
+    return (None, None) if row is None else (row[0], row[1])
 
 
-def _story(database: sqlite3.Connection, url: str) -> str | None:
-    """The story of a stored article (the one it begins if it has none); None if it is not stored."""
-    number = _number(database, url)
-    if number is None:
-        return None
-    row = database.execute("SELECT story FROM article WHERE id = ?", (number,)).fetchone()
-    return story_id(url) if row is None or row[0] is None else str(row[0])
-
-
-def _noted(database: sqlite3.Connection, story: str) -> str | None:
-    """Where a story is now that was joined with others, or has members before its first article is stored."""
-    row = database.execute("SELECT into_story FROM story_joined WHERE story = ?", (story,)).fetchone()
-    return None if row is None else str(row[0])
+def _noted(database: sqlite3.Connection, stories: Iterable[str]) -> dict[str, str]:
+    """Return where stories are now that were joined with others, or have members before their first
+    article."""
+    query = f"SELECT story, into_story FROM story_joined WHERE story IN {THESE}"
+    return dict(database.execute(query, (json.dumps(list(stories)),)).fetchall())
 
 
 def _unite(database: sqlite3.Connection, roots: list[str]) -> str:
     """Bring all members into the story whose first article was fetched earliest; return it."""
-    several = json.dumps(roots)
-    row = database.execute(
-        "SELECT story FROM article WHERE story IN (SELECT value FROM json_each(?))"
-        " GROUP BY story ORDER BY min(fetched_at) IS NULL, min(fetched_at), story LIMIT 1",
-        (several,),
-    ).fetchone()
+    row = database.execute(_FIRST_FETCHED, (json.dumps(roots),)).fetchone()
     winner = roots[0] if row is None else str(row[0])
     rest = json.dumps([root for root in roots if root != winner])
-    for statement in (
-        "UPDATE article SET story = ? WHERE story IN (SELECT value FROM json_each(?))",
-        "UPDATE story_joined SET into_story = ? WHERE into_story IN (SELECT value FROM json_each(?))",
-        "INSERT OR REPLACE INTO story_joined SELECT value, ? FROM json_each(?)",
-    ):
+    for statement in _UNITE:
         database.execute(statement, (winner, rest))
     return winner

@@ -82,8 +82,8 @@ async def _warm_search(readers: Readers) -> None:
     """
 
     def search(data: Data) -> None:
-        for newest in data.storage.search("", limit=1):
-            data.storage.search(newest.article.title, limit=1)
+        for newest in data.storage.texts.search("", limit=1):
+            data.storage.texts.search(newest.article.title, limit=1)
 
     with suppress(DataError):
         await readers.call(search)
@@ -134,7 +134,7 @@ def _doing(
 
 def _health(board: Dashboard) -> Callable[[web.Request], Awaitable[web.Response]]:
     def look(data: Data) -> None:
-        data.storage.pages([bytes(16)])
+        data.storage.pages.get([bytes(16)])
         data.frontier.known([bytes(16)])
 
     async def health(_request: web.Request) -> web.Response:
@@ -148,7 +148,7 @@ def _metrics(board: Dashboard, notices: Notices) -> Callable[[web.Request], Awai
     async def metrics(_request: web.Request) -> web.Response:
         view = (await board.memos.overview.get()).value
         articles = (await board.memos.articles.get()).value
-        sites = await board.readers.call(lambda data: data.storage.sites())
+        sites = await board.readers.call(lambda data: data.storage.sites.all())
         text = exposition(view, articles, sites, notices())
         response = web.Response(body=text.encode(), headers=HEADERS | {"Content-Type": CONTENT_TYPE})
         response.enable_compression()

@@ -8,14 +8,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from heapq import nsmallest
 from itertools import islice
-from typing import Any, cast
+from typing import Any
 
 from newsbot.items import Article
 from newsbot.search.index.searching import MAX_WAITING
 from newsbot.search.query import ArticleFilter, Hit
-from newsbot.storage.base import Story
-from newsbot.storage.indexing import Indexing
-from newsbot.storage.publishing import out_by
+from newsbot.storage.stories import Story, out_by
 from newsbot.text.differences import changes
 from newsbot.urls import canonicalize
 from newsbot.web.readers import Data
@@ -101,23 +99,23 @@ class Whole:
 
 
 def find(data: Data, words: str, where: ArticleFilter, page: int, *, by_time: bool) -> Found:
-    """Return a page of what matches, as :meth:`newsbot.storage.base.Storage.search` does."""
+    """Return a page of what matches, as :meth:`newsbot.storage.articles.Texts.search` does."""
     last = page * PER_PAGE
-    hits = data.storage.search(words, where, limit=last + 1, by_time=by_time)
+    hits = data.storage.texts.search(words, where, limit=last + 1, by_time=by_time)
     shown = hits[last - PER_PAGE : last]
-    waiting = cast("Indexing", data.storage).waiting() if words.strip() else 0
+    waiting = data.storage.texts.waiting() if words.strip() else 0
     unindexed = waiting if waiting > MAX_WAITING else 0
     return Found([_of_hit(hit) for hit in shown], page, len(hits) > last and page < MAX_PAGE, unindexed)
 
 
 def whole(data: Data, url: str) -> Whole | None:
     """Return the article under this address; None: none is stored. Raises ``ValueError`` for no URL."""
-    article = data.storage.article(canonicalize(url))
+    article = data.storage.articles.get(canonicalize(url))
     if article is None:  # the rule may name query keys that tell no pages apart
-        article = data.storage.article(canonicalize(url, data.rules.for_url(url).drop_query))
+        article = data.storage.articles.get(canonicalize(url, data.rules.for_url(url).drop_query))
     if article is None:
         return None
-    versions = data.storage.versions(article.canonical_url)[-MAX_VERSIONS:]
+    versions = data.storage.articles.versions(article.canonical_url)[-MAX_VERSIONS:]
     return Whole(article, version_rows(versions), _others(data, article))
 
 
@@ -133,14 +131,14 @@ def version_rows(versions: Sequence[Article]) -> list[VersionRow]:
 def _others(data: Data, article: Article) -> list[ArticleRow]:
     if article.story is None:
         return []
-    members = data.storage.iter_articles(ArticleFilter(story=article.story))
+    members = data.storage.articles.iter(ArticleFilter(story=article.story))
     others = (one for one in members if one.canonical_url != article.canonical_url)
     return [row_of(one) for one in islice(others, MAX_MEMBERS)]
 
 
 def recent_stories(data: Data) -> list[StoryRow]:
     """Return the latest stories with more than one article. Dear."""
-    return [_story(one) for one in data.storage.stories(limit=STORIES)]
+    return [_story(one) for one in data.storage.stories.recent(limit=STORIES)]
 
 
 def one_story(data: Data, story: str) -> StoryRow | None:
@@ -152,7 +150,7 @@ def one_story(data: Data, story: str) -> StoryRow | None:
             sources[one.source] += 1
             yield one
 
-    found = data.storage.iter_articles(ArticleFilter(story=story))
+    found = data.storage.articles.iter(ArticleFilter(story=story))
     members = nsmallest(MAX_MEMBERS, counted(found), key=out_by)
     if not members:
         return None

@@ -50,4 +50,4 @@ def make_memos(readers: Readers, clock: Clock) -> Memos:
 
 
 def _articles(data: Data) -> int:
-    return data.storage.count_articles()
+    return data.storage.articles.count()

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from newsbot import __version__
-from newsbot.storage.base import SiteRecord
+from newsbot.storage.sources import SiteRecord
 from newsbot.web.dashboard.overview import Overview
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"

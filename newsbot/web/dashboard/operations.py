@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import PurePath
-from typing import Any, cast
+from typing import Any
 
 from aiohttp import web
 
@@ -15,7 +15,7 @@ from newsbot.monitoring.keeping import kept_report, monitored
 from newsbot.operations.explain import Explanation, explain
 from newsbot.operations.explanation import document
 from newsbot.search.query import ArticleFilter
-from newsbot.storage.results import SearchResults, SearchSummary
+from newsbot.storage.spider_results import SearchSummary
 from newsbot.web.dashboard import actions, articles, sites
 from newsbot.web.dashboard.overview import Overview, Queue, Trouble
 from newsbot.web.dashboard.parameters import Parameter, date, number, one_of, words
@@ -164,12 +164,12 @@ async def monitor_report(board: Dashboard, given: Given) -> dict[str, Any]:
 
 async def searches(board: Dashboard, _given: Given) -> list[SearchSummary]:
     """What `scrapy crawl search` found."""
-    return await board.readers.call(lambda data: cast("SearchResults", data.storage).searches()[:200])
+    return await board.readers.call(lambda data: data.storage.searches.all()[:200])
 
 
 async def _results(board: Dashboard, given: Given) -> list[dict[str, Any]]:
     def look(data: Data) -> list[dict[str, Any]]:
-        results = cast("SearchResults", data.storage).results(given["search"], source=given["source"])
+        results = data.storage.searches.results(given["search"], source=given["source"])
         return [plain(one) for one in islice(results, 500)]
 
     return await board.readers.call(look)

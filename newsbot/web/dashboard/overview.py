@@ -13,7 +13,7 @@ from newsbot.frontier.base import Watched
 from newsbot.push.notifiers import Notifier, notifiers
 from newsbot.sites.health import alarms
 from newsbot.sites.statistics import share
-from newsbot.storage.activity import HOUR, Arrival, Hour
+from newsbot.storage.sources import HOUR, Arrival, Hour
 from newsbot.web.readers import Data
 
 HOURS = 48
@@ -104,7 +104,7 @@ class Overview:
 def overview(data: Data) -> Overview:
     """Compute the overview: some thousand small rows, whatever the number of articles."""
     now = data.clock()
-    hours = data.activity.activity(now - DAYS * 24 * HOUR)
+    hours = data.activity.hours(now - DAYS * 24 * HOUR)
     return Overview(
         hours=periods(hours, now, HOUR, HOURS),
         days=periods(hours, now, 24 * HOUR, DAYS),

@@ -16,8 +16,7 @@ from newsbot.ranking.url_learning import kept
 from newsbot.sites.health import Health, alarms, health
 from newsbot.sites.pauses import paused
 from newsbot.sites.statistics import share
-from newsbot.storage.activity import HOUR
-from newsbot.storage.base import SourceRecord
+from newsbot.storage.sources import HOUR, SourceRecord
 from newsbot.web.dashboard.overview import HOURS, Period, periods
 from newsbot.web.readers import Data
 
@@ -133,7 +132,7 @@ def one_site(data: Data, domain: str) -> SiteSheet | None:
         return None
     now = data.clock()
     (site,) = sites_of(data.storage, data.rules, domain)
-    hours = data.activity.activity(now - TREND_DAYS * 24 * HOUR, domain)
+    hours = data.activity.hours(now - TREND_DAYS * 24 * HOUR, domain)
     days = periods(hours, now, 24 * HOUR, TREND_DAYS)
     trend = {one.at // (24 * HOUR): one.articles for one in days}
     fallen, resting = alarms(data.notes).get(domain), paused(data.notes).get(domain)

@@ -1,15 +1,18 @@
-"""What looks at pages found (``scrapy crawl monitor``): of each page its last checks, the oldest first.
+"""What the spiders ``monitor`` and ``search`` found on the pages of sites.
 
-Both storages implement :class:`PageChecks` beside :class:`newsbot.storage.base.Storage`, with the same
-guarantees. The page records of the news crawl are not touched by any of it.
+``monitor`` keeps checks: of each page its last ones, the oldest first. The page records of the news crawl are
+not touched by them. ``search`` keeps searches: a search has a name, chosen by the person who searches, and
+for each page and each text one result, that of the latest look, whatever races and however often it is
+written.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
+from newsbot.search.phrases import MAX_POSITIONS, Position
 from newsbot.text.words import clean
 from newsbot.urls import fingerprint
 
@@ -116,38 +119,37 @@ class CheckedPage:
         return at
 
 
-@runtime_checkable
-class PageChecks(Protocol):
-    """See the module's text."""
+class Checks(Protocol):
+    """Checks by page."""
 
-    def save_checks(self, checks: Sequence[PageCheck]) -> None:
-        """Keep checks, all or, where a server fails in between, some: to be called again. Idempotent.
+    def save(self, checks: Sequence[PageCheck]) -> None:
+        """Keep checks: all, or, where a server fails in between, some (call again).
 
         Of each page the last MAX_CHECKS by time stay, whatever the order in which they come.
         """
 
-    def checked(self, fingerprints: Sequence[bytes]) -> dict[bytes, CheckedPage]:
-        """The checks of those URLs; what was never checked is missing from the answer."""
+    def get(self, fingerprints: Sequence[bytes]) -> dict[bytes, CheckedPage]:
+        """Return the checks of those URLs; what was never checked is missing from the answer."""
 
-    def iter_checked(self, source: str | None = None, *, unlisted: bool = False) -> Iterator[CheckedPage]:
-        """All checked pages (of a site), each once, in no particular order, streamed.
+    def iter(self, source: str | None = None, *, unlisted: bool = False) -> Iterator[CheckedPage]:
+        """Stream all checked pages (of a site), in no particular order.
 
-        With ``unlisted`` only those that have no page record. Writing meanwhile is allowed.
+        With ``unlisted`` only those that have no page record.
         """
 
-    def forget_checks(
+    def forget(
         self, *, source: str | None = None, url: str | None = None, before: float | None = None
     ) -> int:
-        """Delete all checks of those pages that match all that is given; of how many pages.
+        """Delete all checks of the pages that match everything that is given; return how many pages.
 
-        ``before``: whose last check was earlier.
+        ``before``: pages whose last check was earlier.
         """
 
 
 _KEPT = tuple(field.name for field in fields(PageCheck) if field.name not in ("url", "source"))
 
 
-def packed(check: PageCheck) -> dict[str, Any]:
+def packed_check(check: PageCheck) -> dict[str, Any]:
     """Return a check as it is kept in the list of its page: bounded, without what is not known."""
     values: dict[str, Any] = {}
     for name in _KEPT:
@@ -163,11 +165,93 @@ def packed(check: PageCheck) -> dict[str, Any]:
     return values
 
 
-def unpacked(url: str, source: str, kept: Sequence[Mapping[str, Any]]) -> CheckedPage:
-    """Return the page of what :func:`packed` made."""
+def unpacked_checks(url: str, source: str, kept: Sequence[Mapping[str, Any]]) -> CheckedPage:
+    """Return the page of what :func:`packed_check` made."""
     checks = []
     for one in kept:
         values = {name: one[name] for name in _KEPT if name in one}
         hops = tuple((int(status), str(to)) for status, to in values.pop("hops", ()))
         checks.append(PageCheck(url=url, source=source, hops=hops, **values))
     return CheckedPage(url=url, source=source, checks=tuple(checks))
+
+
+MAX_CONTEXT = 200
+"""Characters that are kept on each side of a hit, and of the hit itself."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchResult:
+    """What one look at one page found of one text."""
+
+    search: str
+    """The name of the search."""
+    text: str
+    """What was searched for, as it was given."""
+    url: str
+    """The canonical URL of the page."""
+    source: str
+    """The site: a rule's domain."""
+    looked_at: float
+    """When the page was read, in POSIX seconds."""
+    regex: bool = False
+    positions: Sequence[Position] = ()
+    hits: int = 0
+    """How many there are on the page; more than ``positions`` if some of these were left out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchSummary:
+    """One search: on how many pages it found how much, and when it looked."""
+
+    search: str
+    pages: int
+    hits: int
+    first: float
+    last: float
+
+
+class Searches(Protocol):
+    """Results by search, text and page."""
+
+    def save(self, found: Sequence[SearchResult]) -> None:
+        """Keep results: all, or, where a server fails in between, some (call again).
+
+        A result of an earlier look never replaces that of a later one. A result without positions says that
+        the text is not on the page: what an earlier look found there is deleted.
+        """
+
+    def results(
+        self, search: str, *, text: str | None = None, source: str | None = None
+    ) -> Iterator[SearchResult]:
+        """Stream the results of a search (of one text, of one site), in no particular order."""
+
+    def all(self) -> list[SearchSummary]:
+        """Return all searches that found something, the latest first."""
+
+    def forget(self, search: str) -> int:
+        """Delete the results of a search; return how many."""
+
+
+def bounded(result: SearchResult) -> SearchResult:
+    """Return a result as it is kept: within bounds, and with signs that every file takes."""
+    positions = tuple(
+        Position(
+            start=one.start,
+            end=one.end,
+            line=one.line,
+            before=clean(one.before[-MAX_CONTEXT:]),
+            found=clean(one.found[:MAX_CONTEXT]),
+            after=clean(one.after[:MAX_CONTEXT]),
+        )
+        for one in result.positions[:MAX_POSITIONS]
+    )
+    return SearchResult(
+        search=clean(result.search),
+        text=clean(result.text),
+        url=clean(result.url),
+        source=clean(result.source),
+        looked_at=result.looked_at,
+        regex=result.regex,
+        positions=positions,
+        hits=max(result.hits, len(result.positions)),
+    )

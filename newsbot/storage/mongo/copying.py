@@ -1,0 +1,218 @@
+"""Reading everything out of the collections, and taking it in."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby, islice
+from typing import Any
+
+from pymongo import ReplaceOne, UpdateOne
+
+from newsbot.connections.mongo import Collections, Document
+from newsbot.items import Article
+from newsbot.search.index.entry import entry_of
+from newsbot.storage.mongo import pages, words
+from newsbot.storage.mongo.connection import Server
+from newsbot.storage.mongo.documents import KEY, from_document, to_document, version_key
+from newsbot.storage.mongo.notes import note_key
+from newsbot.storage.mongo.sources import poll_key, site_document
+from newsbot.storage.pages import Referrers
+from newsbot.storage.sources import COUNTED, SiteRecord
+from newsbot.storage.upkeep import (
+    AT_ONCE,
+    AliasCopy,
+    ArticleCopy,
+    Book,
+    Domains,
+    Dump,
+    JoinedStory,
+    KeptNote,
+    Load,
+    PageCopy,
+    SiteHour,
+    TextCopy,
+    poll_day,
+)
+from newsbot.text.words import clean
+
+_KINDS = ("pages", "articles", "texts", "aliases")
+_BOOKS: dict[str, Callable[[Document], Book]] = {
+    "joined": lambda one: JoinedStory(one["_id"], one["into"]),
+    "notes": lambda one: KeptNote(one["kind"], one["key"], one["body"]),
+    "polls": lambda one: poll_day(one["url"], one["day"], "".join(one["polls"])),
+    "site_hours": lambda one: SiteHour(
+        one["source"], one["hour"], tuple(one.get(name, 0) for name in COUNTED)
+    ),
+}
+
+
+class MongoDump(Dump):
+    """:class:`newsbot.storage.upkeep.Dump` of MongoDB."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+
+    def count(self) -> dict[str, int]:
+        """As the server estimates it."""
+        with self._server.readable() as database:
+            return {kind: database[kind].estimated_document_count() for kind in _KINDS}
+
+    def pages(self, after: str = "", sites: Domains = None) -> Iterator[PageCopy]:
+        def batches() -> Iterator[list[PageCopy]]:
+            for found in self._batches("pages", bytes.fromhex(after), sites):
+                yield [PageCopy(pages.record_of(one), pages.from_links(one).bitmap) for one in found]
+
+        return self._server.streamed(batches())
+
+    def articles(self, after: str = "", sites: Domains = None) -> Iterator[ArticleCopy]:
+        def batches() -> Iterator[list[ArticleCopy]]:
+            for found in self._batches("articles", bytes.fromhex(after), sites):
+                bounds = {"$gte": found[0]["_id"], "$lt": version_key(found[-1]["_id"], 0xFFFFFFFF)}
+                earlier: dict[bytes, tuple[Article, ...]] = {}
+                versions = self._server.at.database["versions"].find({"_id": bounds}).sort("_id", 1)
+                for key, some in groupby(versions, lambda one: bytes(one["_id"][:KEY])):
+                    earlier[key] = tuple(map(from_document, some))
+                yield [
+                    ArticleCopy(one["_id"], from_document(one), earlier.get(one["_id"], ())) for one in found
+                ]
+
+        return self._server.streamed(batches())
+
+    def texts(self, after: str = "", sites: Domains = None) -> Iterator[TextCopy]:
+        def batches() -> Iterator[list[TextCopy]]:
+            for found in self._batches("texts", after, None):
+                named = [(*str(one["_id"]).split(" ", 1), one["article"]) for one in found]
+                yield [TextCopy(*one) for one in named if sites is None or one[0] in sites]
+
+        return self._server.streamed(batches())
+
+    def aliases(self, after: str = "", sites: Domains = None) -> Iterator[AliasCopy]:
+        def batches() -> Iterator[list[AliasCopy]]:
+            database = self._server.at.database
+            of_sites = {} if sites is None else {"source": {"$in": list(sites)}}
+            for found in self._batches("aliases", bytes.fromhex(after), None):
+                there = _there(database, (one["article"] for one in found), of_sites)
+                outgrown = _there(database, (one["_id"] for one in found))  # they are articles by now
+                yield [
+                    AliasCopy(one["_id"], one["url"], one["article"])
+                    for one in found
+                    if one["article"] in there and one["_id"] not in outgrown
+                ]
+
+        return self._server.streamed(batches())
+
+    def books(self) -> Iterator[Book]:
+        def batches() -> Iterator[list[Book]]:
+            for name, make in _BOOKS.items():
+                with self._server.at.database[name].find({}).sort("_id", 1) as found:
+                    # a story that kept its id leads to itself, which says nothing
+                    books = (make(one) for one in found if one["_id"] != one.get("into"))
+                    while some := list(islice(books, AT_ONCE)):
+                        yield some
+
+        return self._server.streamed(batches())
+
+    def _batches(self, name: str, after: bytes | str, sites: Domains) -> Iterator[list[Document]]:
+        query: Document = {} if sites is None else {"source": {"$in": list(sites)}}
+        return self._server.batches(name, query, AT_ONCE, after or None)
+
+
+class MongoLoad(Load):
+    """:class:`newsbot.storage.upkeep.Load` into MongoDB; ``on_stored`` is told of new words to index."""
+
+    def __init__(self, server: Server, on_stored: Callable[[int], None]) -> None:
+        self._server = server
+        self._on_stored = on_stored
+
+    def pages(self, copies: Sequence[PageCopy]) -> None:
+        operations = []
+        for copy in copies:
+            page = copy.page
+            referrers = Referrers([clean(url) for url in page.referrers], page.referrer_count, copy.bitmap)
+            once = pages.written_once(page, referrers, page.history) | pages.written_each_time(page)
+            operations.append(pages.upsert(page.fingerprint, once, {}))
+        with self._server.readable() as database:
+            _write(database, "pages", operations)
+
+    def articles(self, copies: Sequence[ArticleCopy]) -> None:
+        """The article is written last, so that one that is there is whole."""
+        documents = [(copy, to_document(copy.article) | {"stored": time.time()}) for copy in copies]
+        earlier = []
+        for copy in copies:
+            for one in copy.earlier:
+                key = version_key(copy.fingerprint, one.version)
+                earlier.append(ReplaceOne({"_id": key}, to_document(one) | {"_id": key}, upsert=True))
+        with self._server.readable() as database:
+            _write(database, "versions", earlier)
+            there = _there(
+                database, (own["_id"] for _, own in documents)
+            )  # their words may be of a newer version
+            new = [(copy, own) for copy, own in documents if own["_id"] not in there]
+            words.add_all(database, [entry_of(copy.article, own["_id"], own["version"]) for copy, own in new])
+            _write(database, "articles", [_unless_there(own.pop("_id"), own) for _, own in documents])
+        self._on_stored(len(copies))
+
+    def texts(self, copies: Sequence[TextCopy]) -> None:
+        with self._server.readable() as database:
+            there = _there(database, (copy.article for copy in copies))
+            kept = [copy for copy in copies if copy.article in there]
+            _write(
+                database,
+                "texts",
+                [_unless_there(clean(copy.key), {"article": copy.article}) for copy in kept],
+            )
+
+    def aliases(self, copies: Sequence[AliasCopy]) -> None:
+        with self._server.readable() as database:
+            there = _there(database, (copy.article for copy in copies))
+            operations = [
+                _unless_there(copy.fingerprint, {"article": copy.article, "url": clean(copy.url)})
+                for copy in copies
+                if copy.article in there
+            ]
+            _write(database, "aliases", operations)
+
+    def sites(self, records: Iterable[SiteRecord]) -> None:
+        with self._server.readable() as database:
+            for record in records:
+                document = site_document(record)
+                database["sites"].replace_one({"_id": document["_id"]}, document, upsert=True)
+
+    def books(self, books: Sequence[Book]) -> None:
+        operations: dict[str, list[UpdateOne]] = {}
+        for book in books:
+            name, key, document = _document(book)
+            operations.setdefault(name, []).append(_unless_there(key, document))
+        with self._server.readable() as database:
+            for name, some in operations.items():
+                _write(database, name, some)
+
+
+def _document(book: Book) -> tuple[str, bytes | str, Document]:
+    """Return where a book is kept: collection, ``_id`` and the rest."""
+    if isinstance(book, JoinedStory):
+        return "joined", book.story, {"into": book.into, "times": 1}
+    if isinstance(book, KeptNote):
+        note = {"kind": book.kind, "key": book.key, "body": book.body}
+        return "notes", note_key(book.kind, book.key), note
+    if isinstance(book, SiteHour):
+        counts = {name: count for name, count in zip(COUNTED, book.counts, strict=True) if count}
+        return "site_hours", f"{book.source} {book.hour}", {"source": book.source, "hour": book.hour} | counts
+    polled = {"url": book.url, "day": book.day, "polls": list(book.polls)}
+    return "polls", poll_key(book.url, book.day), polled
+
+
+def _unless_there(key: bytes | str, document: Document) -> UpdateOne:
+    return UpdateOne({"_id": key}, {"$setOnInsert": document}, upsert=True)
+
+
+def _there(database: Collections, keys: Iterable[bytes], more: Document | None = None) -> set[bytes]:
+    """Return those of the keys of which there is an article."""
+    wanted = {"_id": {"$in": list(set(keys))}, **(more or {})}
+    return {one["_id"] for one in database["articles"].find(wanted, {"_id": 1})}
+
+
+def _write(database: Collections, name: str, operations: Sequence[Any]) -> None:
+    if operations:
+        database[name].bulk_write(operations, ordered=False)

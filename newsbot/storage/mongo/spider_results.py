@@ -1,0 +1,193 @@
+"""Checks: one document a page, with its last checks. Searches: one document for each search, text and page.
+
+No transaction is needed: each document is written by one operation that does nothing the second time. The
+``_id`` of a result is made of search, text and page, so that no race can make two of them (see schema.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from functools import partial
+from hashlib import blake2b
+
+from pymongo import DeleteOne, UpdateOne
+from pymongo.errors import BulkWriteError
+
+from newsbot.connections.mongo import Document, all_duplicates
+from newsbot.search.phrases import Position
+from newsbot.storage.mongo.connection import Server, write_in_turns
+from newsbot.storage.mongo.documents import harmless
+from newsbot.storage.mongo.pages import with_events
+from newsbot.storage.spider_results import (
+    MAX_CHECKS,
+    CheckedPage,
+    Checks,
+    PageCheck,
+    Searches,
+    SearchResult,
+    SearchSummary,
+    bounded,
+    packed_check,
+    unpacked_checks,
+)
+from newsbot.text.words import clean
+from newsbot.urls import fingerprint
+
+_CHECKS_AT_ONCE = 500
+_RESULTS_AT_ONCE = 200
+_KEYS_AT_ONCE = 10_000
+_SEARCHES: list[Document] = [
+    {
+        "$group": {
+            "_id": {"search": "$search", "page": "$page"},
+            "hits": {"$sum": "$hits"},
+            "first": {"$min": "$looked_at"},
+            "last": {"$max": "$looked_at"},
+        }
+    },
+    {
+        "$group": {
+            "_id": "$_id.search",
+            "pages": {"$sum": 1},
+            "hits": {"$sum": "$hits"},
+            "first": {"$min": "$first"},
+            "last": {"$max": "$last"},
+        }
+    },
+    {"$sort": {"last": -1, "_id": 1}},
+]
+
+
+class MongoChecks(Checks):
+    """:class:`newsbot.storage.spider_results.Checks` in MongoDB."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+
+    def save(self, checks: Sequence[PageCheck]) -> None:
+        with self._server.readable() as database:
+            for start in range(0, len(checks), _CHECKS_AT_ONCE):
+                operations = [_saving(check) for check in checks[start : start + _CHECKS_AT_ONCE]]
+                write_in_turns(partial(database["page_checks"].bulk_write, operations, ordered=True))
+
+    def get(self, fingerprints: Sequence[bytes]) -> dict[bytes, CheckedPage]:
+        asked = list(dict.fromkeys(fingerprints))
+        found: dict[bytes, CheckedPage] = {}
+        with self._server.readable() as database:
+            for start in range(0, len(asked), _CHECKS_AT_ONCE):
+                some = {"_id": {"$in": asked[start : start + _CHECKS_AT_ONCE]}}
+                found |= {one["_id"]: _page(one) for one in database["page_checks"].find(some)}
+        return found
+
+    def iter(self, source: str | None = None, *, unlisted: bool = False) -> Iterator[CheckedPage]:
+        query = {} if source is None else {"source": clean(source)}
+        return self._server.streamed(self._unlisted(query) if unlisted else self._batches(query))
+
+    def _batches(self, query: Document) -> Iterator[list[CheckedPage]]:
+        for documents in self._server.batches("page_checks", query, _CHECKS_AT_ONCE):
+            yield [_page(document) for document in documents]
+
+    def _unlisted(self, query: Document) -> Iterator[list[CheckedPage]]:
+        """Yield checked pages without a record: keys are compared, and only what is wanted is read."""
+        checks, pages, only_key = (
+            self._server.at.database["page_checks"],
+            self._server.at.database["pages"],
+            {"_id": 1},
+        )
+        while keys := [
+            one["_id"] for one in checks.find(query, only_key).sort("_id", 1).limit(_KEYS_AT_ONCE)
+        ]:
+            listed = {one["_id"] for one in pages.find({"_id": {"$in": keys}}, only_key)}
+            missing = [key for key in keys if key not in listed]
+            for start in range(0, len(missing), _CHECKS_AT_ONCE):
+                some = {"_id": {"$in": missing[start : start + _CHECKS_AT_ONCE]}}
+                yield [_page(document) for document in checks.find(some)]
+            query["_id"] = {"$gt": keys[-1]}
+
+    def forget(
+        self, *, source: str | None = None, url: str | None = None, before: float | None = None
+    ) -> int:
+        query: Document = {}
+        if source is not None:
+            query["source"] = clean(source)
+        if url is not None:
+            query["_id"] = fingerprint(clean(url))
+        if before is not None:
+            query["last"] = {"$lt": before}
+        with self._server.readable() as database:
+            return database["page_checks"].delete_many(query).deleted_count
+
+
+class MongoSearches(Searches):
+    """:class:`newsbot.storage.spider_results.Searches` in MongoDB."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+
+    def save(self, found: Sequence[SearchResult]) -> None:
+        operations = [_operation(bounded(result)) for result in found]
+        if not operations:
+            return
+        with self._server.readable() as database:
+            for _ in range(2):
+                try:
+                    database["search_results"].bulk_write(operations, ordered=False)
+                    return
+                except BulkWriteError as error:
+                    # once: another worker was quicker; twice: what it has is of a later look
+                    if not all_duplicates(error):
+                        raise
+
+    def results(
+        self, search: str, *, text: str | None = None, source: str | None = None
+    ) -> Iterator[SearchResult]:
+        asked = {"search": search, "text": text, "source": source}
+        query = {name: clean(value) for name, value in asked.items() if value is not None}
+        return self._server.streamed(self._batches(query))
+
+    def _batches(self, query: Document) -> Iterator[list[SearchResult]]:
+        for documents in self._server.batches("search_results", query, _RESULTS_AT_ONCE):
+            yield [_result(document) for document in documents]
+
+    def all(self) -> list[SearchSummary]:
+        with self._server.readable() as database:
+            found = database["search_results"].aggregate(
+                _SEARCHES, allowDiskUse=True, maxTimeMS=self._server.patience
+            )
+            return [SearchSummary(search=document.pop("_id"), **document) for document in found]
+
+    def forget(self, search: str) -> int:
+        with self._server.readable() as database:
+            return database["search_results"].delete_many({"search": clean(search)}).deleted_count
+
+
+def _saving(check: PageCheck) -> UpdateOne:
+    url = clean(check.url)
+    always = {"$literal": {"url": url, "source": clean(check.source)}}
+    checks = with_events([harmless(packed_check(check))], "$checks", MAX_CHECKS)
+    steps: list[Document] = [
+        {"$replaceWith": {"$mergeObjects": [{"checks": []}, "$$ROOT", always]}},
+        {"$set": {"checks": checks}},
+        {"$set": {"last": {"$max": "$checks.at"}}},
+    ]
+    return UpdateOne({"_id": fingerprint(url)}, steps, upsert=True)
+
+
+def _page(document: Document) -> CheckedPage:
+    return unpacked_checks(document["url"], document["source"], document["checks"])
+
+
+def _operation(result: SearchResult) -> UpdateOne | DeleteOne:
+    page = fingerprint(result.url)
+    parts = [blake2b(part.encode(), digest_size=16).digest() for part in (result.search, result.text)]
+    key = {"_id": b"".join((*parts, page)), "looked_at": {"$not": {"$gt": result.looked_at}}}
+    if not result.positions:
+        return DeleteOne(key)
+    return UpdateOne(key, {"$set": harmless(asdict(result)) | {"page": page}}, upsert=True)
+
+
+def _result(document: Document) -> SearchResult:
+    values = {name: value for name, value in document.items() if name not in ("_id", "page")}
+    positions = tuple(Position(**one) for one in values.pop("positions"))
+    return SearchResult(**values, positions=positions)

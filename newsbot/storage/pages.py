@@ -1,0 +1,126 @@
+"""The crawl database: one record for each URL ever seen, with its history and its referrers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Protocol
+
+from newsbot.items import Event, Kind, PageRecord
+from newsbot.text.words import clean
+
+MAX_REFERRERS = 20
+MAX_HISTORY = 30
+BEGINNING = "discovered"
+"""The event that says where a page was found. It decides how the page is read, so it is always kept."""
+
+
+class Pages(Protocol):
+    """Page records by fingerprint."""
+
+    def discover(self, pages: Sequence[PageRecord]) -> None:
+        """Record pages that links point to.
+
+        New pages are written as given (state pending). Known pages get the given referrers added and the
+        smaller depth. The first MAX_REFERRERS distinct referrers are kept; the others are counted, each once,
+        to within a few per cent.
+        """
+
+    def get(self, fingerprints: Sequence[bytes]) -> dict[bytes, PageRecord]:
+        """Return the records of those URLs; unknown ones are missing from the answer."""
+
+    def save(self, pages: Sequence[PageRecord]) -> None:
+        """Write whole records, except ``referrers``, ``referrer_count`` and ``first_seen`` of known ones.
+
+        Events of ``history`` that are not kept yet are added, see :func:`merged`.
+        """
+
+    def iter(
+        self, *, source: str | None = None, kind: Kind | None = None, state: str | None = None
+    ) -> Iterator[PageRecord]:
+        """Stream all records that match now, in no particular order."""
+
+    def due(self, *, after: float, until: float) -> Iterator[PageRecord]:
+        """Stream the records with ``after < next_due <= until`` (POSIX seconds), the earliest first.
+
+        A frontier that keeps only what is due soon is filled from this.
+        """
+
+
+def merged(kept: list[Event], given: list[Event], most: int = MAX_HISTORY) -> list[Event]:
+    """Return the kept events and the given ones that are new, by time. Adding twice adds nothing.
+
+    The last ``most`` stay, and always the first one if it is :data:`BEGINNING`.
+    """
+    events = list(kept)
+    for event in given:
+        if event not in events:
+            events.append(event)
+    events.sort(key=lambda event: event.get("at") or 0.0)
+    if len(events) > most and events[0].get("event") == BEGINNING:
+        return [events[0], *events[len(events) - most + 1 :]]
+    return events[-most:]
+
+
+_BYTES = 128
+_BITS = 8 * _BYTES
+
+
+@dataclass(slots=True)
+class Referrers:
+    """The pages that link to one page, in bounded space: the first few by name, the others by an estimate.
+
+    Beyond the first :data:`MAX_REFERRERS` the distinct ones are counted in a bitmap (linear counting, Whang
+    et al., A linear-time probabilistic counting algorithm, 1990): adding one twice is adding it once, and a
+    page that everything links to costs 128 bytes. The error is about 3 % up to 2,000.
+    """
+
+    kept: list[str] = field(default_factory=list)
+    count: int = 0
+    """Distinct referrers: exact while all are kept, then an estimate (at most about 7,000)."""
+    bitmap: bytes = b""
+
+    def add(self, urls: Iterable[str]) -> bool:
+        """Add some; return True if anything changed."""
+        changed = False
+        for url in urls:
+            if url in self.kept:
+                continue
+            if len(self.kept) < MAX_REFERRERS:
+                self.kept.append(url)
+                self.count = max(self.count, len(self.kept))
+                changed = True
+            else:
+                changed |= self._mark(url)
+        return changed
+
+    def _mark(self, url: str) -> bool:
+        bit = bit_of(url)
+        bitmap = int.from_bytes(self.bitmap, "big")
+        if bitmap >> bit & 1:
+            return False
+        bitmap |= 1 << bit
+        self.bitmap = bitmap.to_bytes(_BYTES, "big")
+        self.count = max(self.count, MAX_REFERRERS + estimate(bitmap))
+        return True
+
+
+def bit_of(url: str) -> int:
+    """Return which bit of the bitmap stands for a referrer."""
+    return int.from_bytes(blake2b(url.encode("utf-8", "replace"), digest_size=4).digest(), "big") % _BITS
+
+
+def estimate(bitmap: int) -> int:
+    """Return how many referrers have set the bits of ``bitmap``."""
+    clear = max(1, _BITS - bitmap.bit_count())
+    return round(-_BITS * math.log(clear / _BITS))
+
+
+def referrers_of(page: PageRecord) -> Referrers:
+    """Return the referrers that a record gives."""
+    referrers = Referrers()
+    referrers.add(map(clean, page.referrers))
+    referrers.count = max(referrers.count, page.referrer_count)
+    return referrers

@@ -1,0 +1,76 @@
+"""Articles as rows: the fields that are asked for as columns, the rest as one JSON text."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+from newsbot.clock import from_stamp, stamp
+from newsbot.items import Article
+from newsbot.search.query import ArticleFilter
+from newsbot.storage.notes import to_json
+from newsbot.text.words import clean
+
+COLUMNS = (
+    "canonical_url", "url", "source", "language", "story", "duplicate_of", "published_at", "fetched_at",
+    "content_hash", "version", "title", "text",
+)  # fmt: skip
+"""Fields of an article that are columns of their own."""
+READ = ", ".join(f"a.{name}" for name in (*COLUMNS, "data"))
+"""The columns of an article, the table being called ``a``."""
+IN_STORY = (
+    "a.story = (SELECT ifnull(j.into_story, w.story) FROM (SELECT ? AS story) w"
+    " LEFT JOIN story_joined j ON j.story = w.story)"
+)
+"""The condition of being in a story, or in the one with which it was joined."""
+THESE = "(SELECT value FROM json_each(?))"
+"""A list that is given as JSON."""
+_TIMES = frozenset({"published_at", "modified_at", "discovered_at", "fetched_at"})
+_REST = tuple(field.name for field in fields(Article) if field.name not in COLUMNS)
+
+
+def to_row(article: Article) -> dict[str, Any]:
+    """Return the columns of an article, ``data`` with the rest among them."""
+    row = {name: _plain(name, getattr(article, name)) for name in COLUMNS}
+    row["data"] = to_json({name: _plain(name, getattr(article, name)) for name in _REST})
+    return row
+
+
+def from_row(row: Mapping[str, Any] | sqlite3.Row) -> Article:
+    """Return the article of a row, which may have more columns."""
+    values = {name: row[name] for name in COLUMNS} | json.loads(row["data"])
+    for name in _TIMES:
+        values[name] = from_stamp(values[name])
+    return Article(**values)
+
+
+def conditions(where: ArticleFilter | None) -> tuple[list[str], list[Any]]:
+    """Return the SQL conditions of a filter, the table being called ``a``, and their values.
+
+    A site has fewer articles than a language. The plus tells SQLite so, which does not know it.
+    """
+    if where is None:
+        return [], []
+    asked = (
+        ("a.source = ?", where.source),
+        ("a.language = ?" if where.source is None else "+a.language = ?", where.language),
+        (IN_STORY, where.story),
+        ("a.moment >= ?", stamp(where.since)),
+        ("a.moment < ?", stamp(where.until)),
+    )
+    given = [(condition, value) for condition, value in asked if value is not None]
+    return [condition for condition, _ in given], [value for _, value in given]
+
+
+def where_all(tests: list[str]) -> str:
+    """Return the WHERE clause of conditions, or nothing if there are none."""
+    return f"WHERE {' AND '.join(tests)}" if tests else ""
+
+
+def _plain(name: str, value: Any) -> Any:
+    if name in _TIMES:
+        return stamp(value)
+    return clean(value) if isinstance(value, str) else value

@@ -1,0 +1,168 @@
+"""Checks: one row a page, with its last checks. Searches: one row for each search, text and page."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from newsbot.search.phrases import Position
+from newsbot.storage.notes import to_json
+from newsbot.storage.pages import merged
+from newsbot.storage.spider_results import (
+    MAX_CHECKS,
+    CheckedPage,
+    Checks,
+    PageCheck,
+    Searches,
+    SearchResult,
+    SearchSummary,
+    bounded,
+    packed_check,
+    unpacked_checks,
+)
+from newsbot.storage.sqlite.connection import DataFile
+from newsbot.text.words import clean
+from newsbot.urls import fingerprint
+
+_CHECKS_AT_ONCE = 500
+_RESULTS_AT_ONCE = 200
+_SAVE_CHECKS = """
+    INSERT INTO page_check (fingerprint, url, source, last, checks) VALUES (?, ?, ?, ?, ?)
+    ON CONFLICT (fingerprint) DO UPDATE SET url = excluded.url, source = excluded.source,
+        last = excluded.last, checks = excluded.checks
+"""
+_UNLISTED = " AND NOT EXISTS (SELECT 1 FROM page p WHERE p.fingerprint = page_check.fingerprint)"
+_SAVE_RESULT = """
+    INSERT INTO search_result (search, text, fingerprint, url, source, regex, looked_at, hits, positions)
+    VALUES (:search, :text, :fingerprint, :url, :source, :regex, :looked_at, :hits, :positions)
+    ON CONFLICT (search, text, fingerprint) DO UPDATE SET url = excluded.url, source = excluded.source,
+        regex = excluded.regex, looked_at = excluded.looked_at, hits = excluded.hits,
+        positions = excluded.positions
+    WHERE excluded.looked_at >= looked_at
+"""
+_NOT_FOUND = """
+    DELETE FROM search_result
+    WHERE search = :search AND text = :text AND fingerprint = :fingerprint AND looked_at <= :looked_at
+"""
+_SEARCHES = """
+    SELECT search, count(DISTINCT fingerprint) AS pages, sum(hits) AS hits,
+        min(looked_at) AS first, max(looked_at) AS last
+    FROM search_result GROUP BY search ORDER BY last DESC, search
+"""
+
+
+class SqliteChecks(Checks):
+    """:class:`newsbot.storage.spider_results.Checks` in the data file."""
+
+    def __init__(self, file: DataFile) -> None:
+        self._file = file
+
+    def save(self, checks: Sequence[PageCheck]) -> None:
+        asked = "SELECT checks FROM page_check WHERE fingerprint = ?"
+        with self._file.writing() as database:
+            for check in checks:
+                url = clean(check.url)
+                key = fingerprint(url)
+                row = database.execute(asked, (key,)).fetchone()
+                kept = [] if row is None else json.loads(row["checks"])
+                events = merged(kept, [json.loads(to_json(packed_check(check)))], MAX_CHECKS)
+                values = (key, url, clean(check.source), events[-1]["at"], to_json(events))
+                database.execute(_SAVE_CHECKS, values)
+
+    def get(self, fingerprints: Sequence[bytes]) -> dict[bytes, CheckedPage]:
+        asked = list(dict.fromkeys(fingerprints))
+        found: dict[bytes, CheckedPage] = {}
+        with self._file.reading() as database:
+            for start in range(0, len(asked), _CHECKS_AT_ONCE):
+                some = asked[start : start + _CHECKS_AT_ONCE]
+                marks = ", ".join("?" * len(some))
+                rows = database.execute(f"SELECT * FROM page_check WHERE fingerprint IN ({marks})", some)
+                found |= {row["fingerprint"]: _page(row) for row in rows}
+        return found
+
+    def iter(self, source: str | None = None, *, unlisted: bool = False) -> Iterator[CheckedPage]:
+        return self._file.streamed(self._batches(source, _UNLISTED if unlisted else ""))
+
+    def _batches(self, source: str | None, test: str) -> Iterator[list[CheckedPage]]:
+        of_site, values = ("", []) if source is None else (" AND source = ?", [clean(source)])
+        query = f"SELECT * FROM page_check WHERE id > ?{of_site}{test} ORDER BY id LIMIT {_CHECKS_AT_ONCE}"
+        for rows in self._file.numbered(query, values):
+            yield [_page(row) for row in rows]
+
+    def forget(
+        self, *, source: str | None = None, url: str | None = None, before: float | None = None
+    ) -> int:
+        conditions, values = ["1"], list[Any]()
+        for condition, value in (
+            ("source = ?", None if source is None else clean(source)),
+            ("fingerprint = ?", None if url is None else fingerprint(clean(url))),
+            ("last < ?", before),
+        ):
+            if value is not None:
+                conditions.append(condition)
+                values.append(value)
+        with self._file.writing() as database:
+            query = f"DELETE FROM page_check WHERE {' AND '.join(conditions)}"
+            return database.execute(query, values).rowcount
+
+
+class SqliteSearches(Searches):
+    """:class:`newsbot.storage.spider_results.Searches` in the data file."""
+
+    def __init__(self, file: DataFile) -> None:
+        self._file = file
+
+    def save(self, found: Sequence[SearchResult]) -> None:
+        with self._file.writing() as database:
+            for result in map(bounded, found):
+                row = {
+                    "search": result.search,
+                    "text": result.text,
+                    "fingerprint": fingerprint(result.url),
+                    "url": result.url,
+                    "source": result.source,
+                    "regex": result.regex,
+                    "looked_at": result.looked_at,
+                    "hits": result.hits,
+                    "positions": to_json([asdict(one) for one in result.positions]),
+                }
+                database.execute(_SAVE_RESULT if result.positions else _NOT_FOUND, row)
+
+    def results(
+        self, search: str, *, text: str | None = None, source: str | None = None
+    ) -> Iterator[SearchResult]:
+        asked = {"search": search, "text": text, "source": source}
+        given = {name: clean(value) for name, value in asked.items() if value is not None}
+        return self._file.streamed(self._batches(given))
+
+    def _batches(self, given: dict[str, str]) -> Iterator[list[SearchResult]]:
+        query = (
+            f"SELECT * FROM search_result WHERE {' AND '.join(f'{name} = :{name}' for name in given)}"
+            " AND (text, fingerprint) > (:after_text, :after_key)"
+            f" ORDER BY text, fingerprint LIMIT {_RESULTS_AT_ONCE}"
+        )
+        place = {"after_text": "", "after_key": b""}
+        while rows := self._file.database.execute(query, {**given, **place}).fetchall():
+            yield [_result(row) for row in rows]
+            place = {"after_text": rows[-1]["text"], "after_key": rows[-1]["fingerprint"]}
+
+    def all(self) -> list[SearchSummary]:
+        with self._file.reading() as database:
+            return [SearchSummary(**dict(row)) for row in database.execute(_SEARCHES)]
+
+    def forget(self, search: str) -> int:
+        with self._file.writing() as database:
+            return database.execute("DELETE FROM search_result WHERE search = ?", (clean(search),)).rowcount
+
+
+def _page(row: sqlite3.Row) -> CheckedPage:
+    return unpacked_checks(row["url"], row["source"], json.loads(row["checks"]))
+
+
+def _result(row: sqlite3.Row) -> SearchResult:
+    positions = tuple(Position(**one) for one in json.loads(row["positions"]))
+    names = ("search", "text", "url", "source", "looked_at", "hits")
+    return SearchResult(**{name: row[name] for name in names}, regex=bool(row["regex"]), positions=positions)

@@ -1,0 +1,69 @@
+"""What happens to an article that comes: the one function that both storages ask."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from newsbot.storage.articles import Decision, Verdict, decide
+
+PAGE = "https://news.test/a"
+PRINTED = "https://news.test/print/a"
+OTHER = "https://news.test/other"
+
+
+def record(url: str = PAGE, **fields: Any) -> dict[str, Any]:
+    """An article as a backend keeps it."""
+    given = {"canonical_url": PAGE, "url": url, "title": "T", "text": "x", "content_hash": "x", "version": 1}
+    return given | fields
+
+
+GIVEN = record()
+NEWER = record(text="y", content_hash="y")
+FROM_PRINTED = record(PRINTED, text="y", content_hash="y")
+OWN = record(version=4)
+OWNER = {"canonical_url": OTHER, "version": 7}
+
+
+@pytest.mark.parametrize(
+    ("given", "own", "owner", "led_to", "over", "expected"),
+    [
+        # nothing is there
+        (GIVEN, None, None, None, None, Decision(Verdict.NEW, GIVEN, 1)),
+        (FROM_PRINTED, None, None, None, None, Decision(Verdict.NEW, FROM_PRINTED, 1, (PRINTED,))),
+        # the URL leads to another article: the page itself may become one, a page that only names the URL not
+        (GIVEN, None, None, OWNER, None, Decision(Verdict.NEW, GIVEN, 1)),
+        (FROM_PRINTED, None, None, OWNER, None, Decision(Verdict.TAKEN, OWNER, 7)),
+        # the source has the text elsewhere
+        (GIVEN, None, OWNER, None, None, Decision(Verdict.SAME_TEXT, OWNER, 7, (PAGE,))),
+        (FROM_PRINTED, None, OWNER, None, None, Decision(Verdict.SAME_TEXT, OWNER, 7, (PAGE, PRINTED))),
+        (NEWER, OWN, OWNER, None, None, Decision(Verdict.SAME_TEXT, OWNER, 7)),
+        # the same text and title
+        (GIVEN, OWN, None, None, None, Decision(Verdict.UNCHANGED, OWN, 4)),
+        (GIVEN, OWN, OWNER, None, None, Decision(Verdict.UNCHANGED, OWN, 4)),
+        (record(PRINTED), OWN, None, None, None, Decision(Verdict.UNCHANGED, OWN, 4, (PRINTED,))),
+        (record(content_hash=""), OWN, None, None, None, Decision(Verdict.UNCHANGED, OWN, 4)),
+        # another text or title
+        (NEWER, OWN, None, None, None, Decision(Verdict.UPDATED, NEWER, 5)),
+        (record(title="U"), OWN, None, None, None, Decision(Verdict.UPDATED, record(title="U"), 5)),
+        (record(content_hash="", text="y"), OWN, None, None, None,
+         Decision(Verdict.UPDATED, record(content_hash="", text="y"), 5)),
+        # another text from another address: only if the caller has compared it with what is there
+        (FROM_PRINTED, OWN, None, None, None, Decision(Verdict.TAKEN, OWN, 4)),
+        (FROM_PRINTED, OWN, None, None, "z", Decision(Verdict.TAKEN, OWN, 4)),
+        (FROM_PRINTED, OWN, None, None, "x", Decision(Verdict.UPDATED, FROM_PRINTED, 5, (PRINTED,))),
+        # an address that nobody can ask for belongs to any page
+        (record("news", text="y", content_hash="y"), OWN, None, None, None,
+         Decision(Verdict.UPDATED, record("news", text="y", content_hash="y"), 5)),
+    ],
+)  # fmt: skip
+def test_decisions(
+    *, given: Any, own: Any, owner: Any, led_to: Any, over: str | None, expected: Decision
+) -> None:
+    assert decide(given, own, owner, led_to, over) == expected
+
+
+def test_the_answer_names_the_article_that_counts() -> None:
+    stored = decide(GIVEN, None, OWNER, None).stored
+    assert (stored.verdict, stored.canonical_url, stored.version) == (Verdict.SAME_TEXT, OTHER, 7)
