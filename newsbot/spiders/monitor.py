@@ -38,6 +38,7 @@ from newsbot.recrawl import may_retry
 from newsbot.rules.match import classify
 from newsbot.rules.schema import Rule
 from newsbot.spiders.monitor_arguments import parse_monitoring
+from newsbot.storage.base import Storage
 from newsbot.storage.spider_results import PageCheck
 from newsbot.urls import canonicalize, fingerprint, host_key
 
