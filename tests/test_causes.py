@@ -16,7 +16,8 @@ from scrapy.exceptions import (
     UnsupportedURLSchemeError,
 )
 
-from newsbot.crawl.failures import Ignored, cause_of, cause_of_status
+from newsbot.crawl.failures import DropItem, Ignored, cause_of, cause_of_status
+from newsbot.items import Reason
 
 
 class TunnelError(Exception):
@@ -57,3 +58,12 @@ def test_what_we_ignore_says_why():
 @given(st.integers(400, 999))
 def test_client_errors_are_told_apart_and_server_errors_are_one(status):
     assert cause_of_status(status) == ("http_5xx" if status >= 500 else f"http_{status}")
+
+
+def test_a_dropped_item_has_scrapys_name_for_its_stats_and_our_reason():
+    error = DropItem(Reason.SAME_TEXT, "as https://news.test/1")
+    assert (type(error).__name__, str(error), error.reason) == (
+        "DropItem",
+        "same_text as https://news.test/1",
+        "same_text",
+    )

@@ -11,6 +11,7 @@ import pytest
 from newsbot.backends import open_frontier, open_storage
 from newsbot.frontier.base import Entry
 from newsbot.items import Kind, PageRecord
+from newsbot.operations.explanation import reason_text
 from newsbot.sites.removals import bury
 from newsbot.urls import fingerprint
 from tests.commandline import Place, article
@@ -249,3 +250,19 @@ def test_lists_are_told_to_be_on_trial(place: Place) -> None:
     told = place.run("why", "https://example.org/2026/11/20/").out
     assert "is fetched as section: list" in told
     assert "only while they lead to new articles" in told
+
+
+@pytest.mark.parametrize(
+    ("stored", "text"),
+    [
+        ("claimed", "named as canonical by a fetched page"),
+        ("named as canonical by a fetched page", "named as canonical by a fetched page"),
+        (f"same_headline:{ARTICLE}", f"same headline as {ARTICLE}"),
+        ("same_headline", "same headline as under another address"),
+        ("same headline as under another address", "same headline as under another address"),
+        ("rule:/news/:id", "rule:/news/:id"),
+        ("again in 6h", "again in 6h"),
+    ],
+)
+def test_reasons_are_sentences_for_people_whichever_version_stored_them(stored: str, text: str) -> None:
+    assert reason_text(stored) == text

@@ -80,6 +80,18 @@ def test_leases_held_at_a_limit_count_only_on_hosts_that_are_still_worked_on(des
     assert ended.held == 0
 
 
+def test_of_several_endings_of_a_visit_the_strongest_counts(desk):
+    visit = desk.visit(STORY.format(1))
+    assert visit.ending is Ending.COMPLETE
+    for ending, then in (
+        (Ending.FAULT, Ending.FAULT),
+        (Ending.HELD, Ending.HELD),
+        (Ending.RETURNED, Ending.HELD),
+    ):
+        visit.end(ending)
+        assert visit.ending is then
+
+
 def test_a_redirect_goes_on_when_its_host_cannot_be_told(desk, monkeypatch):
     """Else the visit would be nobody's, its lease kept by the heartbeat, and the crawl without an end."""
     scheduler = FrontierScheduler(desk.crawler)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from scrapy import exceptions
 from scrapy.exceptions import (
     CannotResolveHostError,
     DownloadCancelledError,
     DownloadConnectionRefusedError,
     DownloadFailedError,
     DownloadTimeoutError,
-    DropItem,
     IgnoreRequest,
     ResponseDataLossError,
     UnsupportedURLSchemeError,
@@ -26,8 +26,11 @@ class Ignored(IgnoreRequest):
         self.cause = str(cause)
 
 
-class Dropped(DropItem):
-    """An article that is not stored. ``reason``: a token, mostly a :class:`newsbot.items.Reason`."""
+class DropItem(exceptions.DropItem):
+    """Scrapy's exception with a ``reason``: a token, mostly a :class:`newsbot.items.Reason`.
+
+    It has Scrapy's name because Scrapy counts dropped items by the name of the class.
+    """
 
     def __init__(self, reason: str, detail: str = "") -> None:
         super().__init__(f"{reason} {detail}" if detail else str(reason))

@@ -7,7 +7,7 @@ from typing import Any
 from scrapy.crawler import Crawler
 
 from newsbot.crawl.assembly import Crawl
-from newsbot.crawl.failures import Dropped
+from newsbot.crawl.failures import DropItem
 from newsbot.dedup.minhash import text_key
 from newsbot.dedup.story_merge import settle
 from newsbot.extraction import is_substantial
@@ -66,7 +66,7 @@ class CopyFilter:
             self._removals.stored(item)
             self._context.count("duplicates/text")
             self._context.count_site(item.source, "duplicates")
-            raise Dropped(Reason.SAME_TEXT, f"as {owner}")
+            raise DropItem(Reason.SAME_TEXT, f"as {owner}")
         if kept is not None and (_is_same(kept, item) if owner is not None else _is_trifle(kept, item)):
             if owner is not None and fingerprint(canonicalize(item.url)) != fingerprint(item.canonical_url):
                 self._context.storage.articles.store(item)  # records this address
@@ -75,7 +75,7 @@ class CopyFilter:
                 self._context.storage.articles.save_rights(kept.canonical_url, item.rights)
             settle(self._context.storage, kept.canonical_url, ())  # who stored it may have been killed before
             self._context.count("articles/unchanged")
-            raise Dropped(Reason.UNCHANGED)
+            raise DropItem(Reason.UNCHANGED)
         return kept
 
 

@@ -13,11 +13,11 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 
 from newsbot.crawl.assembly import Crawl
-from newsbot.crawl.failures import Dropped
+from newsbot.crawl.failures import DropItem
 from newsbot.items import Article, Reason
 
 
-class LimitReached(Dropped):
+class LimitReached(DropItem):
     """The crawl has all the articles it may take; ``limit`` is the argument that says so."""
 
     def __init__(self, limit: str) -> None:

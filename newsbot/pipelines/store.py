@@ -8,7 +8,7 @@ from typing import Any
 from scrapy.crawler import Crawler
 
 from newsbot.crawl.assembly import Crawl
-from newsbot.crawl.failures import Dropped
+from newsbot.crawl.failures import DropItem
 from newsbot.dedup.minhash import signature
 from newsbot.dedup.story_merge import join, settle
 from newsbot.errors import DataError, RecordBusy
@@ -56,10 +56,10 @@ class StorePipeline:
         if stored.verdict is Verdict.SAME_TEXT:
             self._context.count("duplicates/text")
             self._context.count_site(item.source, "duplicates")
-            raise Dropped(Reason.SAME_TEXT, f"as {stored.canonical_url}")
+            raise DropItem(Reason.SAME_TEXT, f"as {stored.canonical_url}")
         if stored.verdict is Verdict.UNCHANGED:
             self._context.count("articles/unchanged")
-            raise Dropped(Reason.UNCHANGED)
+            raise DropItem(Reason.UNCHANGED)
         self._context.count(f"articles/{stored.verdict}")
         self._context.count_site(item.source, "articles" if stored.verdict is Verdict.NEW else "updated")
         self._context.books.last_article[item.source] = self._context.clock()
@@ -135,7 +135,7 @@ class StorePipeline:
             forget_texts(self._context.index, [article.canonical_url], self._context.clock())
             self._peers.pop(article.canonical_url, None)
             self._context.count(f"dropped/{Reason.REMOVED}")
-            raise Dropped(Reason.REMOVED)
+            raise DropItem(Reason.REMOVED)
 
     def _settle(self, article: Article, stored: Stored) -> None:
         """Bring the article and those that resemble it into one story; others may have met them meanwhile."""

@@ -7,7 +7,7 @@ from typing import Any
 from scrapy.crawler import Crawler
 
 from newsbot.crawl.assembly import Crawl
-from newsbot.crawl.failures import Dropped
+from newsbot.crawl.failures import DropItem
 from newsbot.items import Article, Reason
 from newsbot.sites.removals import is_out
 from newsbot.urls import canonicalize
@@ -53,7 +53,7 @@ class ValidatePipeline:
         reason = fault_of(item) or self._outside(item) or self._removed(item)
         if reason is not None:
             self._context.count(f"dropped/{reason}")
-            raise Dropped(reason)
+            raise DropItem(reason)
         return item
 
     def _removed(self, article: Article) -> str | None:
