@@ -21,7 +21,7 @@ import numpy as np
 
 from benchmarks.feed_world import FeedWorld, WorldSettings, make_world
 from newsbot.alerts.rules import EXPECTED, KNOWN_ITEMS, expected
-from newsbot.recrawl.polling import DAY, HOUR, Array
+from newsbot.recrawl.policy import DAY, HOUR, Array
 from newsbot.recrawl.rhythm import Rhythm
 
 LEARNED, JUDGED, STOPPED = 21, 35, 30

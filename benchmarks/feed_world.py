@@ -18,7 +18,7 @@ import numpy as np
 from newsbot.recrawl.baselines import Fixed, MinifluxType, NutchType
 from newsbot.recrawl.budget import Controller
 from newsbot.recrawl.index import Rates, SquareRootIndex
-from newsbot.recrawl.polling import DAY, HOUR, SHORTEST, Array, Polled, PollPolicy, Rows
+from newsbot.recrawl.policy import DAY, HOUR, SHORTEST, Array, Polled, PollPolicy, Rows
 
 HOURS, DAYS = 24, 7
 TWELVE_HOURS: Final = 12 * HOUR

@@ -36,7 +36,7 @@ from benchmarks.feed_world import (
     policies,
     run_policy,
 )
-from newsbot.recrawl.polling import DAY
+from newsbot.recrawl.policy import DAY
 
 LEARNING = 14 * DAY
 MINUTE = 60.0

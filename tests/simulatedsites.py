@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from newsbot.recrawl.polling import DAY, Array
+from newsbot.recrawl.policy import DAY, Array
 from newsbot.simulator.site_world import FEED, PAGE, SiteWorld, sort_events
 from newsbot.simulator.strategies import STRATEGIES, PushSettings, Task
 from newsbot.simulator.visits import WAYS, Visits, run_policy

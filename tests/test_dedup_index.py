@@ -11,8 +11,9 @@ import pytest
 
 from newsbot.dedup.index import KEEP, MAX_CANDIDATES
 from newsbot.dedup.minhash import Signature, signature
-from newsbot.dedup.sqlite import SqliteIndex, recent
+from newsbot.dedup.sqlite import SqliteIndex
 from newsbot.dedup.sqlite import index as sqlite_index
+from newsbot.dedup.sqlite import postings as recent
 from newsbot.errors import DataFull, SchemaError
 from tests.test_dedup_minhash import text_of
 

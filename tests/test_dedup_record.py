@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from newsbot.dedup.record import seconds
-from newsbot.dedup.shortening import lengthen, shorten
+from newsbot.dedup.record import lengthen, seconds, shorten
 from tests.neartexts import url
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.feed_world import FeedWorld, WorldSettings, judge, make_world, policies, run_policy
 from newsbot.recrawl.baselines import Fixed
-from newsbot.recrawl.polling import DAY, HOUR
+from newsbot.recrawl.policy import DAY, HOUR
 
 SMALL = WorldSettings(feeds=150, days=28, median=10.0, sigma=1.2)
 

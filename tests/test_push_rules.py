@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml.html import document_fromstring
 
-from newsbot.push import hints, indexnow, websub
+from newsbot.push import indexnow, websub
+from newsbot.push import indexnow as hints
 from newsbot.push.budget import Budget
-from newsbot.push.discovery import hubs_in, topic_and_hubs
-from newsbot.push.ledger import Ledger
 from newsbot.push.signatures import SeenOnce
-from newsbot.push.trust import HALF_LIFE, LEAST, Trust
+from newsbot.push.trust import HALF_LIFE, LEAST, Ledger, Trust
+from newsbot.push.websub import hubs_in, topic_and_hubs
 from tests.builders import ManualClock
 
 TOPIC, HUB = "https://news.test/feed.xml", "https://hub.test/"

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from newsbot.recrawl.baselines import Fixed, MinifluxType, NutchType
 from newsbot.recrawl.budget import Controller
 from newsbot.recrawl.index import SquareRootIndex
-from newsbot.recrawl.polling import DAY, HOUR, LONGEST, SHORTEST, Array, Polled, PollPolicy, Rows
+from newsbot.recrawl.policy import DAY, HOUR, LONGEST, SHORTEST, Array, Polled, PollPolicy, Rows
 from newsbot.recrawl.rhythm import Rhythm
 
 MONDAY = 1_799_625_600.0

@@ -10,9 +10,8 @@ import pytest
 from newsbot.items import Kind
 from newsbot.rules.hints import find_hints
 from newsbot.rules.keys import KEYS
-from newsbot.rules.load import read_folder
+from newsbot.rules.load import INTERVALS, read_folder
 from newsbot.rules.regexes import MAX_LENGTH, compile_pattern
-from newsbot.rules.rulefile import INTERVALS
 from newsbot.rules.schema import FIELDS, FOLLOW, RECRAWL, Rule
 from newsbot.rules.show import duration
 

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from newsbot.authoring.importing import read_news_please, read_opml
 from newsbot.rules.import_ftr import MAX_ALTERNATIVES, domain_of, import_ftr
-from newsbot.rules.load import read_files
-from newsbot.rules.rulefile import read_rule_file
+from newsbot.rules.load import read_files, read_rule_file
 from tests.commandline import Place
 
 FTR = """\

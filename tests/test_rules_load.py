@@ -16,7 +16,7 @@ from newsbot.errors import RulesError
 from newsbot.items import Kind
 from newsbot.rules import Rule, load_rules
 from newsbot.rules.keys import KEYS
-from newsbot.rules.rulefile import INTERVALS, build_rule, read_rule_file
+from newsbot.rules.load import INTERVALS, build_rule, read_rule_file
 from newsbot.rules.schema import FIELDS, FOLLOW, RECRAWL
 from newsbot.rules.yamlfile import MAX_BYTES
 

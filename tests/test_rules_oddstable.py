@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from newsbot.rules import learn, shape
 from newsbot.rules.learn import learn as learned_of
-from newsbot.rules.oddstable import PLACES, OddsTable
+from newsbot.rules.shape import PLACES, OddsTable
 
 URLS = [f"https://site{n % 50}.example/news/2026/11/{n % 28 + 1}/a-headline-{n}.html" for n in range(20_000)]
 ODDS = st.floats(-60, 60)

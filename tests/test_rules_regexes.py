@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from newsbot.rules.hints import samples
 from newsbot.rules.regexes import MAX_LENGTH, PatternSet, compile_pattern
-from newsbot.rules.samples import samples
 
 REFUSED = [
     (r"(a)\1", "back-references are not supported"),

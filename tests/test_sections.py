@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import html
 
-from newsbot.discovery.context import is_navigation_name
-from newsbot.discovery.sections import MAX_LINKS, find_links
+from newsbot.discovery.sections import MAX_LINKS, find_links, is_navigation_name
 from newsbot.items import Link, Where
 
 URL = "https://site.example/news/index.html"

@@ -19,10 +19,8 @@ from hypothesis import strategies as st
 
 from newsbot.push.signatures import is_notice
 from newsbot.sensor import asgi, wsgi
-from newsbot.sensor.accesslog import LogReader
-from newsbot.sensor.changes import Changes
-from newsbot.sensor.fingerprints import main_text_hash
-from newsbot.sensor.following import lines
+from newsbot.sensor.accesslog import LogReader, lines
+from newsbot.sensor.fingerprints import Changes, main_text_hash
 from newsbot.sensor.notices import Notifier
 from newsbot.sensor.watching import without_tracking
 from tests.crawls import article_html

@@ -7,7 +7,7 @@ from math import exp
 import numpy as np
 import pytest
 
-from newsbot.recrawl.polling import DAY, HOUR, SHORTEST, Polled
+from newsbot.recrawl.policy import DAY, HOUR, SHORTEST, Polled
 from newsbot.simulator import allocation
 from newsbot.simulator.site_world import PAGE, SiteSettings, SiteWorld, make_sites
 from newsbot.simulator.strategies import MOST_A_DAY, STRATEGIES, PushSettings, capped

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from newsbot.cli.command import Call
 from newsbot.errors import ArgumentError
-from newsbot.sensor.accesslog import LogReader
-from newsbot.sensor.following import lines
+from newsbot.sensor.accesslog import LogReader, lines
 from newsbot.sensor.notices import Notifier
 
 MOSTLY = 20

@@ -15,7 +15,7 @@ from newsbot.clock import iso, utc
 from newsbot.errors import ArgumentError
 from newsbot.frontier.base import ASIDE, Entry
 from newsbot.operations.source_report import Site, health_text, known_sites, sites_of
-from newsbot.push.notifiers import Notifier, notifiers
+from newsbot.push.trust import Notifier, notifiers
 from newsbot.rules import RuleSet
 from newsbot.sites.health import Health, alarms, health
 from newsbot.sites.statistics import percent, share

@@ -12,7 +12,7 @@ import numpy as np
 from newsbot.alerts.measuring import DAY, Measured, Total
 from newsbot.clock import iso, utc
 from newsbot.recrawl.planning import DEAD_AFTER
-from newsbot.recrawl.polling import HOUR
+from newsbot.recrawl.policy import HOUR
 from newsbot.recrawl.rhythm import HALF_LIFE, PRIOR_HOURS, PRIOR_ITEMS, Rhythm, overlaps
 from newsbot.sites.health import ENOUGH
 from newsbot.storage.sources import SourceRecord

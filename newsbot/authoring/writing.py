@@ -6,7 +6,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from newsbot.errors import ArgumentError, RulesError
-from newsbot.rules.rulefile import read_rule_file
+from newsbot.rules.load import read_rule_file
 from newsbot.rules.ruleset import ascii_domain
 
 

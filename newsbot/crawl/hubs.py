@@ -12,7 +12,7 @@ from scrapy.http import Response
 
 from newsbot.crawl.context import Context
 from newsbot.crawl.visit import Visit
-from newsbot.push.discovery import topic_and_hubs
+from newsbot.push.websub import topic_and_hubs
 
 HUB = "hub"
 MAX_HUBS = 10

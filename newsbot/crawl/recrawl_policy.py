@@ -12,12 +12,10 @@ from newsbot.crawl.visit import Visit
 from newsbot.items import Kind
 from newsbot.recrawl import FixedIntervals, Never, Policy
 from newsbot.recrawl.budget import HIGHEST, LOWEST, Controller
-from newsbot.recrawl.estimators import rough_rate
-from newsbot.recrawl.fitting import begin_with_rates
-from newsbot.recrawl.optimum import Optimum, number_for
+from newsbot.recrawl.index import POLLS_AN_HOUR, begin_with_rates, first_threshold
+from newsbot.recrawl.optimum import Optimum, number_for, rough_rate
 from newsbot.recrawl.pages import Ladder, NutchPages
 from newsbot.recrawl.planning import DEAD_AFTER
-from newsbot.recrawl.sources import POLLS_AN_HOUR, first_threshold
 from newsbot.rules.schema import RECRAWL
 from newsbot.storage.base import Storage
 

@@ -9,8 +9,8 @@ from newsbot.crawl.failures import is_no_source
 from newsbot.crawl.recrawl_policy import PollBudget
 from newsbot.crawl.visit import Visit
 from newsbot.items import PageRecord, Reason
+from newsbot.recrawl.index import SourceIndex
 from newsbot.recrawl.policy import FixedIntervals, Policy
-from newsbot.recrawl.sources import SourceIndex
 from newsbot.rules import RuleSet
 from newsbot.storage.sources import Poll, SourceRecord
 

@@ -12,8 +12,7 @@ from newsbot.discovery.sections import find_links, text_of
 from newsbot.items import Kind, Link, Where
 from newsbot.rules.match import classify
 from newsbot.rules.schema import Rule
-from newsbot.rules.shape import features, is_front_page
-from newsbot.rules.shapewords import RUBRICS, UTILITIES
+from newsbot.rules.shape import RUBRICS, UTILITIES, features, is_front_page
 from newsbot.urls import MAX_URL, canonicalize, host_key, resolve, site_of
 
 MAX_FEEDS = 20

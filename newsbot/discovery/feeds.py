@@ -11,9 +11,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
 
 from newsbot.clock import system_clock, utc
-from newsbot.discovery.encoding import charset_of, decode
+from newsbot.discovery.encoding import charset_of, decode, gunzip
 from newsbot.discovery.feedparts import MAX_ITEMS, Collector, Feed, FeedError
-from newsbot.discovery.gunzip import gunzip
 from newsbot.discovery.jsonfeed import read_json
 from newsbot.discovery.xmlfeed import FeedHandler
 from newsbot.discovery.xmlread import Malformed, pieces, read_loosely, read_strictly

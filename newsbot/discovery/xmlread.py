@@ -10,11 +10,54 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from html.entities import html5
 from typing import Any, Literal, Protocol
 from xml.parsers import expat
 
-from newsbot.discovery.xmlnames import short_name
+_SHORT = {
+    "http://www.w3.org/xml/1998/namespace": "xml",
+    "http://www.w3.org/1999/02/22-rdf-syntax-ns#": "rdf",
+    "http://purl.org/rss/1.0": "",
+    "http://my.netscape.com/rdf/simple/0.9": "",
+    "http://channel.netscape.com/rdf/simple/0.9": "",
+    "http://backend.userland.com/rss2": "",
+    "http://www.w3.org/2005/atom": "",
+    "http://purl.org/atom/ns#": "",
+    "http://www.sitemaps.org/schemas/sitemap/0.9": "",
+    "http://www.google.com/schemas/sitemap/0.84": "",
+    "http://purl.org/dc/elements/1.1": "dc",
+    "http://purl.org/dc/elements/1.0": "dc",
+    "http://purl.org/dc/terms": "dcterms",
+    "http://purl.org/rss/1.0/modules/syndication": "sy",
+    "http://purl.org/rss/1.0/modules/content": "content",
+    "http://rssnamespace.org/feedburner/ext/1.0": "feedburner",
+    "http://www.pheedo.com/namespace/pheedo": "pheedo",
+    "http://search.yahoo.com/mrss": "media",
+    "http://www.google.com/schemas/sitemap-news/0.9": "news",
+    "http://www.w3.org/1999/xhtml": "html",
+}
+_USUAL_PREFIXES = {
+    "atom": "", "atom10": "", "a10": "", "a": "", "rss": "", "sm": "", "ns": "", "xml": "xml", "rdf": "rdf",
+    "dc": "dc", "dcterms": "dcterms", "sy": "sy", "content": "content", "feedburner": "feedburner",
+    "pheedo": "pheedo", "media": "media", "news": "news", "xhtml": "html",
+}  # fmt: skip
+"""What a prefix means that the document forgot to declare."""
+
+
+@lru_cache(maxsize=2048)
+def short_name(uri: str, local: str, prefix: str) -> str:
+    """Return the short name of an element; an unknown default namespace counts as the document's own."""
+    short = _SHORT.get(uri.lower().replace("https://", "http://").rstrip("/")) if uri else None
+    if short is None:
+        if not prefix:
+            short = ""
+        elif uri:
+            short = "x"
+        else:
+            short = _USUAL_PREFIXES.get(prefix.lower(), "x")
+    return f"{short}:{local.lower()}" if short else local.lower()
+
 
 CHUNK = 1 << 20
 """Characters handed over at once."""
@@ -36,7 +79,7 @@ _FLAWS: dict[int, Flaw] = {
 
 
 class Handler(Protocol):
-    """What is told of a document. Names are short (see :mod:`newsbot.discovery.xmlnames`)."""
+    """What is told of a document. Names are short (see :mod:`newsbot.discovery.xmlread`)."""
 
     wants_text: bool
     """False: text that comes now need not be told."""

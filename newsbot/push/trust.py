@@ -8,7 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
+from datetime import datetime
 from typing import Any
+
+from newsbot.clock import Clock, utc
+from newsbot.storage.notes import Notes
 
 TRUST = "trust"
 """The kind of the notes that keep it, by the notifier's name (protocol and host)."""
@@ -81,3 +85,115 @@ class Trust:
     def of_note(cls, note: Mapping[str, Any]) -> Trust:
         """Return the trust that a note keeps."""
         return cls(**{name: float(note[name]) for name in ("at", "hits", "misses", "told", "untold")})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notifier:
+    """One notifier. Counts are weights that halve in a week (:data:`newsbot.push.trust.HALF_LIFE`)."""
+
+    protocol: str
+    """``websub``, ``indexnow``, ``sensor``, ``rsscloud``, ``ping``, …"""
+    host: str
+    notices: float
+    """Notices that were followed."""
+    changes: float
+    """Changes found at what it tells of, by its notices or without them."""
+    precision: float | None
+    """The share of its notices that led to something new; None while there was none."""
+    recall: float | None
+    """The share of changes that it told of; None while there was none."""
+    believed: float
+    """What part of a host's budget of notices it may use, 0 to 1: it falls with the precision."""
+    last: datetime
+    """When a notice was last judged."""
+
+
+def notifiers(notes: Notes, now: float) -> list[Notifier]:
+    """Return all notifiers, those with most notices first; ``now`` in POSIX seconds.
+
+    Raises :class:`newsbot.errors.DataError`.
+    """
+    found = []
+    for name, note in notes.all(TRUST).items():
+        then = Trust.of_note(note)
+        trust = then.faded(now)
+        protocol, _, host = name.partition(":")
+        notices = trust.hits + trust.misses
+        found.append(
+            Notifier(
+                protocol=protocol,
+                host=host,
+                notices=notices,
+                changes=trust.told + trust.untold,
+                precision=trust.hits / notices if notices else None,
+                recall=trust.recall(),
+                believed=trust.share(),
+                last=utc(then.at),
+            )
+        )
+    return sorted(found, key=lambda one: (-one.notices, one.protocol, one.host))
+
+
+PATIENCE = 3600.0
+"""Seconds after which a notice that led to no fetch is forgotten."""
+MAX_PLACES = 50_000
+
+
+@dataclass(slots=True)
+class _Place:
+    notifier: str
+    fetches: int
+    found: int
+    noticed: float | None = None
+
+
+class Ledger:
+    """Keeps the trust of each notifier."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._places: dict[str, _Place] = {}
+        self.trust: dict[str, Trust] = {}
+        self.changed: set[str] = set()
+        """Notifiers whose trust was not kept yet."""
+
+    def share(self, notifier: str) -> float:
+        """What part of the budget the notifier may use, 0 to 1."""
+        return self._of(notifier).share()
+
+    def expect(self, notifier: str, url: str, fetches: int, found: int) -> None:
+        """``notifier`` will tell of ``url``, which was fetched so often and gave so much so far."""
+        if url not in self._places and len(self._places) < MAX_PLACES:
+            self._places[url] = _Place(notifier, fetches, found)
+
+    def noticed(self, notifier: str, url: str, fetches: int, found: int) -> None:
+        """A notice was accepted."""
+        self.expect(notifier, url, fetches, found)
+        place = self._places.get(url)
+        if place is not None:
+            place.notifier, place.noticed = notifier, self._clock()
+
+    @property
+    def watched(self) -> list[str]:
+        """The places to look at."""
+        return list(self._places)
+
+    def observe(self, url: str, fetches: int, found: int) -> None:
+        """A place was fetched so often until now, and gave so much that was new."""
+        place, now = self._places.get(url), self._clock()
+        if place is None:
+            return
+        if fetches > place.fetches:
+            new = found > place.found
+            if place.noticed is not None:
+                self._of(place.notifier).tell(now, new=new)
+                self.changed.add(place.notifier)
+            elif new:
+                self._of(place.notifier).missed(now)
+                self.changed.add(place.notifier)
+            place.fetches, place.found, place.noticed = fetches, found, None
+        elif place.noticed is not None and now - place.noticed > PATIENCE:
+            place.noticed = None
+
+    def _of(self, notifier: str) -> Trust:
+        return self.trust.setdefault(notifier, Trust(at=self._clock()))

@@ -5,10 +5,8 @@ the page is due again; :func:`retry_delay` how long a failed visit waits for its
 """
 
 from newsbot.recrawl.gating import Gate, gate
-from newsbot.recrawl.hints import parse_max_age, parse_retry_after
-from newsbot.recrawl.planning import Plan, plan
+from newsbot.recrawl.planning import Plan, may_retry, parse_max_age, parse_retry_after, plan, retry_delay
 from newsbot.recrawl.policy import FixedIntervals, Never, Outcome, Policy
-from newsbot.recrawl.retry import may_retry, retry_delay
 
 __all__ = [
     "FixedIntervals",

@@ -1,4 +1,4 @@
-"""Other ways to plan polls, with the interface of :mod:`newsbot.recrawl.polling`: to compare, and to select.
+"""Other ways to plan polls, with the interface of :mod:`newsbot.recrawl.policy`: to compare, and to select.
 
 Each has one knob that a controller turns until the budget is met, as a person would who runs such a robot.
 """
@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from newsbot.recrawl.budget import Controller
-from newsbot.recrawl.polling import DAY, HOUR, SHORTEST, Array, Polled
+from newsbot.recrawl.policy import DAY, HOUR, SHORTEST, Array, Polled
 
 NUTCH_FASTER: Final = 0.2
 """``db.fetch.schedule.adaptive.dec_rate`` of Apache Nutch."""

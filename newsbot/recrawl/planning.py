@@ -6,13 +6,92 @@ so that no item of a feed is found later than 12 hours after its publication eve
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC
+from email.utils import parsedate_to_datetime
 from typing import Final, Literal
 
 from newsbot.items import PageRecord, Reason
 from newsbot.recrawl.policy import FixedIntervals, Outcome, Policy
 from newsbot.rules.schema import Rule
+
+_SECONDS = re.compile(r"[0-9]{1,10}(?:\.[0-9]{1,9})?")  # fractions are not in the RFC, but seen
+_MAX_HEADER = 1000
+
+
+def parse_retry_after(value: str | None, now: float) -> float | None:
+    """Return the seconds from ``now`` that a Retry-After field asks for (RFC 9110, 10.2.3), at least 0.
+
+    None for a missing or unreadable field. The caller sets its own upper bound.
+    """
+    text = (value or "").strip()
+    if _SECONDS.fullmatch(text):
+        return float(text)
+    if not 0 < len(text) <= _MAX_HEADER:
+        return None
+    try:
+        moment = parsedate_to_datetime(text)
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=UTC)  # HTTP dates are in GMT, whatever they forget to say
+        return max(0.0, moment.timestamp() - now)
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None
+
+
+def parse_max_age(value: str | None) -> float | None:
+    """Return the seconds that a Cache-Control field calls the answer fresh (RFC 9111, 5.2.2).
+
+    0 for ``no-cache`` and ``no-store``; None if it says nothing readable of it.
+    """
+    age = None
+    for directive in (value or "")[:_MAX_HEADER].split(","):
+        name, _, argument = directive.strip().partition("=")
+        argument = argument.strip().strip('"')
+        if name.lower() in ("no-cache", "no-store") and not argument:
+            return 0.0
+        if name.strip().lower() == "max-age" and _SECONDS.fullmatch(argument) and age is None:
+            age = float(argument)
+    return age
+
+
+FIRST_DELAY: Final = 10.0
+LONGEST_DELAY: Final = 3600.0
+
+_TRIES = {
+    "http_429": 5,  # it will pass, by its own words
+    "timeout": 4,
+    "connection": 4,
+    "http_408": 4,
+    "http_425": 4,
+    "http_5xx": 4,
+    "dns": 3,
+    "refused": 3,
+    "proxy": 3,
+    "truncated": 3,
+    "robots_unreachable": 3,
+    "robots_failing": 3,
+    "ours": 3,
+    "tls": 2,  # mostly a certificate that nobody renews today
+}
+"""Attempts in all, by cause. Causes that are not here are final for the visit."""
+
+
+def may_retry(cause: str | None, attempts: int) -> bool:
+    """Return True if a visit that failed for ``cause`` may be tried again after ``attempts`` failed ones."""
+    return cause is not None and attempts < _TRIES.get(cause, 1)
+
+
+def retry_delay(attempts: int, jitter: float = 0.5) -> float:
+    """Return the seconds before the next attempt after ``attempts`` failed ones (at least 1).
+
+    Doubles from 10 s up to an hour. ``jitter`` (0 to 1, random) spreads it from half to one and a half
+    times that, so that what failed together does not come back together.
+    """
+    doubled = FIRST_DELAY * 2.0 ** min(max(attempts, 1) - 1, 30)
+    return min(doubled, LONGEST_DELAY) * (0.5 + jitter)
+
 
 HOUR: Final = 3600.0
 DAY: Final = 24 * HOUR

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from newsbot.recrawl.polling import DAY, HOUR, Array, Rows, no_rows, rounded
+from newsbot.recrawl.policy import DAY, HOUR, Array, Rows, no_rows, rounded
 
 HALF_LIFE: Final = 7 * DAY
 """Of the level."""

@@ -15,8 +15,7 @@ from itertools import count
 from typing import Any
 
 from newsbot.rules.induce import LearnedPattern, induce
-from newsbot.rules.oddstable import OddsTable
-from newsbot.rules.shape import log_odds, probability
+from newsbot.rules.shape import OddsTable, log_odds, probability
 from newsbot.rules.traits import traits
 from newsbot.rules.trees import RATE, Node, boost, from_plain
 from newsbot.urls import canonicalize

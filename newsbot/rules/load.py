@@ -6,16 +6,113 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from importlib.resources.abc import Traversable
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import yaml
 
 from newsbot.errors import Problem, RulesError
-from newsbot.rules.rulefile import RuleFile, build_rule, read_rule_file
+from newsbot.items import Kind
+from newsbot.rules.keys import KEYS
 from newsbot.rules.ruleset import RuleSet, ascii_domain
-from newsbot.rules.yamlfile import MAX_BYTES
+from newsbot.rules.schema import Layout, Rule
+from newsbot.rules.values import Place, entries
+from newsbot.rules.yamlfile import MAX_BYTES, YamlFault, line_of, read_tree
+
+INTERVALS: dict[Kind, float] = {
+    Kind.FEED: 600.0,
+    Kind.SITEMAP: 900.0,
+    Kind.SECTION: 1800.0,
+    Kind.ARTICLE: 3600.0,
+    Kind.OTHER: 604800.0,
+}
+"""Seconds; hold where neither the rule nor ``_defaults.yaml`` says otherwise."""
+
+
+@dataclass(slots=True)
+class RuleFile:
+    """What one file says, as far as it could be read. ``lines`` gives the line of each key."""
+
+    file: str
+    values: dict[str, Any] = field(default_factory=dict)
+    lines: dict[str, int] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+
+
+def read_rule_file(file: str, data: bytes, *, is_defaults: bool = False) -> RuleFile:
+    """Read one file; its problems are noted in the result. ``file`` is the name to be shown."""
+    result = RuleFile(file)
+    place = Place(file, "", result.problems)
+    try:
+        root = read_tree(data)
+    except YamlFault as fault:
+        result.problems.append(Problem(file, fault.line, "", str(fault)))
+        return result
+    if root is None or (isinstance(root, yaml.ScalarNode) and root.value == ""):
+        if not is_defaults:
+            text = "the file is empty; the shortest rule is one line: 'domain: example.org'"
+            result.problems.append(Problem(file, 1, "", text))
+        return result
+    for name, key_node, value_node in entries(root, place, KEYS):
+        if is_defaults and name == "domain":
+            place.at(name).fault(key_node, "the defaults hold for every site; delete this line")
+            continue
+        result.lines[name] = line_of(key_node)
+        value = KEYS[name].read(value_node, place.at(name))
+        if value is not None:
+            result.values[name] = value
+    if not is_defaults and isinstance(root, yaml.MappingNode) and "domain" not in result.lines:
+        place.at("domain").fault(root, "is missing; write for example 'domain: example.org'")
+    return result
+
+
+def build_rule(own: RuleFile, defaults: RuleFile) -> Rule:
+    """Return the rule of a file without problems, with the defaults below it."""
+    values = {name: _inherit(name, own.values, defaults.values) for name in {**defaults.values, **own.values}}
+    values.setdefault("domain", "")
+    values["interval"] = MappingProxyType(INTERVALS | values.get("interval", {}))
+    values["recrawl"] = MappingProxyType(values.get("recrawl", {}))
+    values["layouts"] = _layouts(own, defaults)
+    plain = {name: value for name, value in values.items() if name not in ("extract", "remove")}
+    return Rule(file=own.file, **plain)
+
+
+def _inherit(name: str, own: dict[str, Any], defaults: dict[str, Any]) -> Any:
+    if name not in own:
+        return defaults[name]
+    if name not in defaults or not KEYS[name].adds:
+        return own[name]
+    return _add(own[name], defaults[name])
+
+
+def _add(own: Any, below: Any) -> Any:
+    if isinstance(own, dict):
+        return {**below, **own}
+    return own + tuple(item for item in below if item not in own)
+
+
+def _layouts(own: RuleFile, defaults: RuleFile) -> tuple[Layout, ...]:
+    """The layouts newest first, then the top of the file; what the defaults say holds for each."""
+    below_extract = defaults.values.get("extract", {})
+    below_remove = defaults.values.get("remove", ())
+    found = [*own.values.get("layouts", defaults.values.get("layouts", ()))]
+    top = Layout(None, own.values.get("extract", {}), own.values.get("remove", ()))
+    if top.extract or top.remove or below_extract or below_remove:
+        found.append(top)
+    return tuple(
+        Layout(
+            layout.valid_from,
+            MappingProxyType(_add(dict(layout.extract), below_extract)),
+            _add(layout.remove, below_remove),
+        )
+        for layout in found
+    )
+
 
 DEFAULTS = "_defaults.yaml"
 _BUILT_IN = "(built in)"
 
-Place = Path | Traversable
+FilePlace = Path | Traversable
 """A folder or file: on disk, or inside the egg that scrapyd runs."""
 
 
@@ -29,7 +126,7 @@ class Loaded:
     defaults: RuleFile = field(default_factory=lambda: RuleFile(_BUILT_IN))
 
 
-def load_rules(folder: Place) -> RuleSet:
+def load_rules(folder: FilePlace) -> RuleSet:
     """Return the rules of a folder. Raises :class:`RulesError` with all problems of all files."""
     loaded = read_folder(folder)
     if loaded.problems:
@@ -37,7 +134,7 @@ def load_rules(folder: Place) -> RuleSet:
     return loaded.rules
 
 
-def read_folder(folder: Place) -> Loaded:
+def read_folder(folder: FilePlace) -> Loaded:
     """Read all rule files of a folder; problems are noted, not raised."""
     try:
         if not folder.is_dir():
@@ -60,7 +157,7 @@ def read_folder(folder: Place) -> Loaded:
     return loaded
 
 
-def read_files(paths: Iterable[Place], defaults: Place | None = None) -> Loaded:
+def read_files(paths: Iterable[FilePlace], defaults: FilePlace | None = None) -> Loaded:
     """Read rule files; ``defaults`` is used unless one of them is ``_defaults.yaml``."""
     by_name = list(paths)
     given = [path for path in by_name if path.name == DEFAULTS] or ([defaults] if defaults else [])
@@ -83,23 +180,23 @@ def read_files(paths: Iterable[Place], defaults: Place | None = None) -> Loaded:
     return loaded
 
 
-def shown(path: Place) -> str:
+def shown(path: FilePlace) -> str:
     """Return a path as people know it: relative to the working folder if it lies in there."""
     if isinstance(path, Path) and path.is_absolute() and path.is_relative_to(Path.cwd()):
         return str(path.relative_to(Path.cwd()))
     return str(path)
 
 
-def _no_rules(folder: Place, text: str) -> Loaded:
+def _no_rules(folder: FilePlace, text: str) -> Loaded:
     remedy = f"{text}; set NEWSBOT_RULES to the folder with your rule files"
     return Loaded(problems=[Problem(shown(folder), 0, "", remedy)])
 
 
-def _is_visible(path: Place) -> bool:
+def _is_visible(path: FilePlace) -> bool:
     return not path.name.startswith(".")
 
 
-def _read(path: Place, *, is_defaults: bool = False) -> RuleFile:
+def _read(path: FilePlace, *, is_defaults: bool = False) -> RuleFile:
     file = shown(path)
     try:
         with path.open("rb") as stream:

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from newsbot.rules.keys import KEYS
-from newsbot.rules.load import Loaded
+from newsbot.rules.load import Loaded, RuleFile
 from newsbot.rules.match import classify
-from newsbot.rules.rulefile import RuleFile
 from newsbot.rules.schema import Layout, Pattern, Rule, Selector
 from newsbot.urls import canonicalize
 

@@ -8,8 +8,7 @@ import zlib
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 
-from newsbot.sensor.changes import Changes, charset_of, is_page
-from newsbot.sensor.fingerprints import MAX_PAGE
+from newsbot.sensor.fingerprints import MAX_PAGE, Changes, charset_of, is_page
 from newsbot.sensor.notices import Notifier
 
 logger = logging.getLogger(__name__)

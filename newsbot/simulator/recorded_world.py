@@ -20,7 +20,7 @@ import numpy as np
 from newsbot.errors import UserError
 from newsbot.items import Kind, PageRecord
 from newsbot.recrawl.pages import visits as page_visits
-from newsbot.recrawl.polling import DAY, HOUR, Array, Rows
+from newsbot.recrawl.policy import DAY, HOUR, Array, Rows
 from newsbot.simulator.requirements import require_memory
 from newsbot.simulator.site_world import (
     BYTES_AN_EVENT,

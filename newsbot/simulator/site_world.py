@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from newsbot.errors import ArgumentError
-from newsbot.recrawl.polling import DAY, HOUR, Array, Rows
+from newsbot.recrawl.policy import DAY, HOUR, Array, Rows
 from newsbot.simulator.requirements import require_memory
 
 WEEK_HOURS: Final = 168

@@ -1,6 +1,6 @@
 """The strategies that can be compared, by name: :data:`STRATEGIES`.
 
-A strategy is made from a :class:`Task`. It is either a :class:`newsbot.recrawl.polling.PollPolicy` or,
+A strategy is made from a :class:`Task`. It is either a :class:`newsbot.recrawl.policy.PollPolicy` or,
 like push, makes all visits itself (:class:`newsbot.simulator.visits.WholeRun`). There are the crawler's
 own policies and those of other crawlers, fixed shares of the budget (most of them are told how often each
 source changes), and push.
@@ -17,13 +17,10 @@ import numpy as np
 from newsbot.items import Event, EventKind, Kind, PageRecord
 from newsbot.recrawl.baselines import MinifluxType, NutchType
 from newsbot.recrawl.budget import Controller
-from newsbot.recrawl.estimators import rough_rate
-from newsbot.recrawl.index import SquareRootIndex
-from newsbot.recrawl.optimum import Optimum, number_for
+from newsbot.recrawl.index import SquareRootIndex, first_threshold
+from newsbot.recrawl.optimum import Optimum, number_for, rough_rate
 from newsbot.recrawl.pages import Ladder
-from newsbot.recrawl.policy import Outcome, Policy
-from newsbot.recrawl.polling import DAY, HOUR, SHORTEST, Array, Polled, PollPolicy, Rows
-from newsbot.recrawl.sources import first_threshold
+from newsbot.recrawl.policy import DAY, HOUR, SHORTEST, Array, Outcome, Policy, Polled, PollPolicy, Rows
 from newsbot.rules.schema import Rule
 from newsbot.simulator import allocation
 from newsbot.simulator.allocation import Share

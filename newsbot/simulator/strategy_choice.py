@@ -87,11 +87,11 @@ class Guarded:
         self._path, self._policy = path, policy
 
     def next_polls(self, polled: Any) -> Any:
-        """See :class:`newsbot.recrawl.polling.PollPolicy`."""
+        """See :class:`newsbot.recrawl.policy.PollPolicy`."""
         return _guarded(self._path, self._policy.next_polls, polled)
 
     def spend(self, requests: float, hours: float) -> None:
-        """See :class:`newsbot.recrawl.polling.PollPolicy`."""
+        """See :class:`newsbot.recrawl.policy.PollPolicy`."""
         _guarded(self._path, self._policy.spend, requests, hours)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from newsbot.recrawl.polling import DAY, HOUR, Array, Rows
+from newsbot.recrawl.policy import DAY, HOUR, Array, Rows
 from newsbot.simulator.site_world import PAGE, Flags, SiteWorld
 from newsbot.simulator.visits import Visits, costs
 

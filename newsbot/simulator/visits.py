@@ -14,7 +14,7 @@ from typing import Final, Protocol, runtime_checkable
 import numpy as np
 
 from newsbot.errors import UserError
-from newsbot.recrawl.polling import DAY, HOUR, SHORTEST, Array, Polled, PollPolicy, Rows
+from newsbot.recrawl.policy import DAY, HOUR, SHORTEST, Array, Polled, PollPolicy, Rows
 from newsbot.simulator.requirements import compiled
 from newsbot.simulator.site_world import Flags, SiteWorld
 

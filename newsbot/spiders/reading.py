@@ -26,7 +26,7 @@ from newsbot.discovery.sitemaps import parse_sitemap
 from newsbot.errors import NotAnArticle
 from newsbot.extraction import first_page, next_page, parse_html, read_page
 from newsbot.items import Article, EventKind, Kind, Link, Where
-from newsbot.push.discovery import hubs_in
+from newsbot.push.websub import hubs_in
 from newsbot.rights import page_rights
 from newsbot.sites.rights import headers_of
 from newsbot.spiders.sitemap_index import SitemapIndexes

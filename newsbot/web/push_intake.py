@@ -19,8 +19,7 @@ from newsbot.crawl.entries import entry_for, page_for
 from newsbot.frontier.base import Added, Entry, Frontier
 from newsbot.items import Kind, Link, PageRecord, Where
 from newsbot.push.budget import Budget
-from newsbot.push.ledger import Ledger
-from newsbot.push.trust import TRUST, Trust
+from newsbot.push.trust import TRUST, Ledger, Trust
 from newsbot.ranking.judging import Judgement
 from newsbot.rules import RuleSet
 from newsbot.rules.match import classify

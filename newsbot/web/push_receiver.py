@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from aiohttp import web
 
 from newsbot.clock import Clock
-from newsbot.push import hints, indexnow, websub
+from newsbot.push import indexnow, websub
+from newsbot.push import indexnow as hints
 from newsbot.push.budget import Budget
 from newsbot.push.signatures import TOLERANCE, SeenOnce, is_notice
 from newsbot.web.incoming import read_form, sender_of

@@ -27,8 +27,8 @@ from newsbot.crawl.context import Context
 from newsbot.crawl.entries import entry_for, page_for
 from newsbot.crawl.removals import Removals
 from newsbot.crawl.visit import Visit
+from newsbot.dedup.decision import headlines_agree, is_one_article
 from newsbot.dedup.minhash import signature
-from newsbot.dedup.same_article import headlines_agree, is_one_article
 from newsbot.extraction.page.variants import is_variant
 from newsbot.frontier.base import Entry
 from newsbot.items import Article, EventKind, Kind, Link, PageRecord, Reason, Where, read_reason

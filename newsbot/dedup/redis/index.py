@@ -32,8 +32,7 @@ from newsbot.connections.redis import (
 )
 from newsbot.dedup.index import BUCKETS, KEEP, MAX_CANDIDATES, SHARED, Near, near_of, posting_hashes
 from newsbot.dedup.minhash import PASSAGES, Signature
-from newsbot.dedup.record import pack, seconds, unpack
-from newsbot.dedup.shortening import PIECES_ID, shorten
+from newsbot.dedup.record import PIECES_ID, pack, seconds, shorten, unpack
 from newsbot.errors import DataError, SchemaError
 
 LOAD = 50.0

@@ -16,10 +16,13 @@ import numpy as np
 from newsbot.dedup.index import MAX_CANDIDATES
 from newsbot.dedup.sqlite.postings import (
     BUCKET_BITS,
+    CHUNK_BITS,
     NO_TEXT,
     NUMBER,
     TAG,
     TAG_BITS,
+    Chunk,
+    Recent,
     join,
     packed,
     tag_of,
@@ -28,7 +31,6 @@ from newsbot.dedup.sqlite.postings import (
     without,
     without_old,
 )
-from newsbot.dedup.sqlite.recent import CHUNK_BITS, Chunk, Recent
 
 _LOOKED_AT = 4 * MAX_CANDIDATES
 """The newest numbers of a hash that are looked at: some of them may be gone."""

@@ -18,18 +18,17 @@ import numpy as np
 from newsbot.connections.sqlite import open_database, readable_errors, transaction
 from newsbot.dedup.index import BUCKETS, KEEP, SHARED, Near, near_of, posting_hashes
 from newsbot.dedup.minhash import PASSAGES, Signature
-from newsbot.dedup.record import Record, pack, seconds, unpack
-from newsbot.dedup.shortening import PIECES_ID, shorten
+from newsbot.dedup.record import PIECES_ID, Record, pack, seconds, shorten, unpack
 from newsbot.dedup.sqlite.folding import fold, newest_living
 from newsbot.dedup.sqlite.postings import (
     HASH_BITS,
     TAG_BITS,
+    Recent,
     packed,
     tag_of,
     unpacked,
     with_tag,
 )
-from newsbot.dedup.sqlite.recent import Recent
 from newsbot.errors import SchemaError
 
 SCHEME = f"{BUCKETS} pieces={PIECES_ID}"
@@ -72,7 +71,7 @@ _MIGRATIONS = (
         met    BLOB NOT NULL         -- those that another text had
     );
     CREATE TABLE near_chunk (
-        id   INTEGER PRIMARY KEY,  -- so many buckets: newsbot/dedup/sqlite/recent.py
+        id   INTEGER PRIMARY KEY,  -- so many buckets: newsbot/dedup/sqlite/postings.py
         upto INTEGER NOT NULL      -- its buckets have all texts up to this one
     );
     """,

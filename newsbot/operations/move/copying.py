@@ -19,9 +19,8 @@ from newsbot.crawl.refill import PENDING
 from newsbot.dedup.rebuilding import rebuild
 from newsbot.frontier.base import EntryCopy, Known, LeanFrontier
 from newsbot.items import PageRecord
-from newsbot.operations.move.choice import KINDS, Choice
 from newsbot.operations.move.journal import Journal
-from newsbot.operations.move.side import Side, WholeFrontier
+from newsbot.operations.move.side import KINDS, Choice, Side, WholeFrontier
 from newsbot.storage.base import Storage
 
 LINE_EVERY = 10_000

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
+from datetime import datetime
 from itertools import islice
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 from newsbot import backends
 from newsbot.config.check import SettingsLike
@@ -13,7 +15,22 @@ from newsbot.dedup.index import NearIndex
 from newsbot.errors import DataError
 from newsbot.frontier.base import Frontier, FrontierTransfer
 from newsbot.frontier.owners import dead_owners
+from newsbot.items import Article
+from newsbot.sites.removals import REMOVED
 from newsbot.storage.base import Storage
+from newsbot.storage.spider_results import PageCheck, SearchResult
+from newsbot.storage.upkeep import (
+    AT_ONCE,
+    AliasCopy,
+    ArticleCopy,
+    Book,
+    JoinedStory,
+    KeptNote,
+    PageCopy,
+    PollDay,
+    TextCopy,
+)
+from newsbot.urls import canonicalize, fingerprint
 
 
 class WholeFrontier(Frontier, FrontierTransfer, Protocol):
@@ -86,3 +103,110 @@ def check_idle(frontier: FrontierTransfer) -> None:
             f"a crawl is at work here or there ({', '.join(sorted(working))}); stop it first; if it "
             "was killed on another machine, wait some minutes until its leases have run out"
         )
+
+
+KINDS = ("pages", "articles", "texts", "aliases")
+"""What a storage holds, in the order in which it is copied."""
+NOTES = (REMOVED,)
+"""Kinds of notes that go with every part; others are learned anew."""
+
+
+@dataclass(slots=True)
+class Choice:
+    """``sites``: domains; None: all. ``since``, ``until``: when articles were published (or else fetched).
+    ``max_articles``: that many of them, taken at random; None: all.
+
+    Chosen articles are remembered by their keys: some 300 bytes each.
+    """
+
+    sites: tuple[str, ...] | None = None
+    max_articles: int | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    _articles: set[bytes] | None = field(default=None, init=False)
+    _pages: set[bytes] = field(default_factory=set, init=False)
+
+    @property
+    def everything(self) -> bool:
+        """True when nothing is left out."""
+        return self.sites is None and not self.of_articles
+
+    @property
+    def of_articles(self) -> bool:
+        """True when only some articles are wanted: something to read, nothing that waits to be fetched."""
+        return (self.max_articles, self.since, self.until) != (None, None, None)
+
+    def prepare(self, storage: Storage) -> None:
+        """Choose the articles. Their keys are hashes: the first ones are as good as random ones."""
+        if not self.of_articles:
+            return
+        self._articles = set()
+        right = filter(self._is_in_time, storage.dump.articles("", self.sites))
+        for copy in islice(right, self.max_articles):
+            self._articles.add(copy.fingerprint)
+            self._pages.add(copy.fingerprint)
+            with suppress(ValueError):  # an address that nobody can ask for
+                self._pages.add(fingerprint(canonicalize(copy.article.url)))
+
+    def copies(self, storage: Storage, kind: str, after: str = "") -> Iterator[Any]:
+        """Yield the chosen copies of one of :data:`KINDS`."""
+        if kind == "pages" and self.of_articles:
+            return self._own_pages(storage, after)
+        some = getattr(storage.dump, kind)(after, self.sites)
+        return some if self._articles is None else filter(self._is_chosen, some)
+
+    def _own_pages(self, storage: Storage, after: str) -> Iterator[PageCopy]:
+        """Yield the pages of the chosen articles: to look for them among all would take too long.
+
+        Which referrers they have beyond the first ones is not known then, only how many.
+        """
+        left = iter(sorted(key for key in self._pages if key > bytes.fromhex(after)))
+        while keys := list(islice(left, AT_ONCE)):
+            found = storage.pages.get(keys)
+            for page in (found[key] for key in keys if key in found):
+                if self.has_site(page.source):
+                    yield PageCopy(page)
+
+    def results(self, storage: Storage) -> Iterator[SearchResult]:
+        """Yield what searches over the pages of the chosen sites found."""
+        for search in storage.searches.all():
+            yield from (one for one in storage.searches.results(search.search) if self.has_site(one.source))
+
+    def checks(self, storage: Storage) -> Iterator[PageCheck]:
+        """Yield the checks of the pages of the chosen sites."""
+        for page in storage.checks.iter():
+            if self.has_site(page.source):
+                yield from page.checks
+
+    def books(self, storage: Storage) -> Iterator[Book]:
+        """Yield joined stories, notes and polls; of a part its sources' polls, and the notes of NOTES."""
+        urls = {record.url for record in storage.sources.all() if self.has_site(record.source)}
+        for book in storage.dump.books():
+            if (
+                self.everything
+                or isinstance(book, JoinedStory)
+                or (isinstance(book, KeptNote) and book.kind in NOTES)
+                or (isinstance(book, PollDay) and book.url in urls)
+            ):
+                yield book
+
+    def has_article(self, article: Article) -> bool:
+        """Return True for the articles wanted."""
+        if self._articles is not None:
+            return fingerprint(article.canonical_url) in self._articles
+        return self.has_site(article.source)
+
+    def has_site(self, domain: str) -> bool:
+        """Return True for the sites wanted."""
+        return self.sites is None or domain in self.sites
+
+    def _is_in_time(self, copy: ArticleCopy) -> bool:
+        moment = copy.article.published_at or copy.article.fetched_at
+        if moment is None:
+            return self.since is None and self.until is None
+        return (self.since is None or moment >= self.since) and (self.until is None or moment < self.until)
+
+    def _is_chosen(self, copy: ArticleCopy | TextCopy | AliasCopy) -> bool:
+        assert self._articles is not None
+        article = copy.fingerprint if isinstance(copy, ArticleCopy) else copy.article
+        return article in self._articles

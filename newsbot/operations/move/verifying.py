@@ -12,9 +12,8 @@ from typing import Any
 
 from newsbot.clock import stamp
 from newsbot.frontier.base import FETCH_STEP, Known
-from newsbot.operations.move.choice import KINDS, Choice
 from newsbot.operations.move.copying import batches
-from newsbot.operations.move.side import Side, WholeFrontier
+from newsbot.operations.move.side import KINDS, Choice, Side, WholeFrontier
 from newsbot.storage.base import Storage
 
 _MODULUS = 1 << 128

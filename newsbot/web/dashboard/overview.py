@@ -10,7 +10,7 @@ from typing import cast
 from newsbot.alerts.book import current
 from newsbot.clock import utc
 from newsbot.frontier.base import Watched
-from newsbot.push.notifiers import Notifier, notifiers
+from newsbot.push.trust import Notifier, notifiers
 from newsbot.sites.health import alarms
 from newsbot.sites.statistics import share
 from newsbot.storage.sources import HOUR, Arrival, Hour

@@ -12,10 +12,9 @@ from newsbot.sites.health import Health
 from newsbot.web.dashboard import operations, reports
 from newsbot.web.dashboard.actions import KINDS
 from newsbot.web.dashboard.articles import MAX_PAGE, Whole
-from newsbot.web.dashboard.figures import fetched_plot, overview_plots, trend_plot
 from newsbot.web.dashboard.operations import FILTERS, OPERATIONS, SITE_PLACE, URL
 from newsbot.web.dashboard.parameters import Parameter, flag, given, one_of, words
-from newsbot.web.dashboard.plots import spark
+from newsbot.web.dashboard.plots import fetched_plot, overview_plots, spark, trend_plot
 from newsbot.web.dashboard.rendering import HEADERS, link
 from newsbot.web.dashboard.service import Dashboard
 from newsbot.web.dashboard.sites import ORDERS, in_order
