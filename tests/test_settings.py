@@ -221,10 +221,10 @@ def test_a_crawl_tells_and_goes_on(world: World) -> None:
 # --- parts that moved
 
 OLD = {
-    "newsbot.crawl.scheduler.FrontierScheduler": "newsbot.crawl.scheduler.FrontierScheduler",
-    "newsbot.crawl.auxiliary_scheduler.SideScheduler": "newsbot.crawl.auxiliary_scheduler.SideScheduler",
-    "newsbot.crawl.address_guard.GuardedResolver": "newsbot.crawl.address_guard.GuardedResolver",
-    "newsbot.cli.log_formatter.QuietLogFormatter": "newsbot.cli.log_formatter.QuietLogFormatter",
+    "newsbot.scheduler.FrontierScheduler": "newsbot.crawl.scheduler.FrontierScheduler",
+    "newsbot.sidecrawl.SideScheduler": "newsbot.crawl.auxiliary_scheduler.SideScheduler",
+    "newsbot.resolver.GuardedResolver": "newsbot.crawl.address_guard.GuardedResolver",
+    "newsbot.logformatter.QuietLogFormatter": "newsbot.cli.log_formatter.QuietLogFormatter",
 }
 
 
@@ -255,7 +255,7 @@ def test_the_parts_of_today_have_not_moved() -> None:
 def test_a_crawl_names_the_new_path_before_it_begins(tmp_path: Path) -> None:
     world = World(tmp_path, None)
     world.rule("news.test")
-    old = "newsbot.crawl.scheduler.FrontierScheduler"
+    old = "newsbot.scheduler.FrontierScheduler"
     command = [sys.executable, "-m", "scrapy", "crawl", "news", "-s", f"SCHEDULER={old}"]
     done = warm.run(command, cwd=ROOT, env=world.environment())
     assert done.returncode == 2

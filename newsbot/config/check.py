@@ -15,10 +15,10 @@ TESTS = f"{PREFIX}TEST_"
 """How the names begin that our own tests read from the environment."""
 
 MOVED = {
-    "newsbot.cli.log_formatter": "newsbot.cli.log_formatter",
-    "newsbot.crawl.address_guard": "newsbot.crawl.address_guard",
-    "newsbot.crawl.scheduler": "newsbot.crawl.scheduler",
-    "newsbot.crawl.auxiliary_scheduler": "newsbot.crawl.auxiliary_scheduler",
+    "newsbot.logformatter": "newsbot.cli.log_formatter",
+    "newsbot.resolver": "newsbot.crawl.address_guard",
+    "newsbot.scheduler": "newsbot.crawl.scheduler",
+    "newsbot.sidecrawl": "newsbot.crawl.auxiliary_scheduler",
 }
 """Modules with parts that Scrapy's settings can name: where they were, and where they are."""
 

@@ -11,7 +11,6 @@ import re
 from array import array
 from functools import lru_cache
 
-
 PLACES = 1 << 16
 
 
@@ -316,5 +315,3 @@ def _of_query(query: str) -> list[str]:
     if any(key in ITEM_KEYS and value.isdecimal() and len(value) > 2 for key, value in keys.items()):
         return ["query names item"]
     return [] if LIST_KEYS.isdisjoint(keys) else ["query lists"]
-
-
