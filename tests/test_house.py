@@ -51,7 +51,7 @@ COUNTS: Mapping[str, Count] = {
 
 SMALL_ALLOWED: Mapping[str, str] = {
     **{
-        f"newsbot/commands/{name}.py": "Scrapy takes a command's name from its module; what it does is in actions/"
+        f"newsbot/commands/{name}.py": "Scrapy takes a command's name from its module; actions/ has the rest"
         for name in ("add", "alerts", "remove", "sensor", "sources", "why")
     },
     "newsbot/config/contact.py": "who newsbot says it is, for the crawl and for scrapy serve",
@@ -91,36 +91,22 @@ PRIVATE: Mapping[str, Private] = {
         "argparse:ArgumentParser._actions", "names of all options, to suggest one that is near"
     ),
     "_compression": Private("scrapy.utils._compression:", "the module of _DecompressionMaxSizeExceeded"),
-    "_conn_lost_errors": Private("scrapy.core._http2.protocol:H2ClientProtocol._conn_lost_errors", _H2),
-    "_connections": Private("scrapy.core._http2.agent:H2ConnectionPool._connections", _H2),
-    "_constants": Private("re._constants:", "names in the tree of re._parser, see _parser"),
     "_create_crawler": Private(
         "scrapy.crawler:CrawlerProcess._create_crawler",
         "what Scrapy's own crawl command calls; the public create_crawler() does the same and can replace it",
     ),
-    "_download_handlers": Private("scrapy.utils._download_handlers:", _H2),
     "_handle_encoding": Private(
         "scrapy.downloadermiddlewares.httpcompression:HttpCompressionMiddleware._handle_encoding",
         "the decompression itself, without the copy of the response that runs the charset detector (1.7 ms)",
-    ),
-    "_http2": Private("scrapy.core._http2.agent:H2Agent", _H2),
-    "_load_context_factory_from_settings": Private(
-        "scrapy.core.downloader.contextfactory:_load_context_factory_from_settings", _H2
-    ),
-    "_lose_connection_with_error": Private(
-        "scrapy.core._http2.protocol:H2ClientProtocol._lose_connection_with_error", _H2
     ),
     "_max_size": Private(
         "scrapy.downloadermiddlewares.httpcompression:HttpCompressionMiddleware._max_size",
         "DOWNLOAD_MAXSIZE as the base class has read it",
     ),
-    "_parser": Private("re._parser:parse", "run-away patterns are found in the tree that Python itself runs"),
-    "_pending_requests": Private("scrapy.core._http2.agent:H2ConnectionPool._pending_requests", _H2),
     "_slot": Private(
         "scrapy.core.engine:ExecutionEngine._slot",
         "the one place where the end of a request and of all that it yielded is seen",
     ),
-    "_tls_verbose_logging": Private("scrapy.core._http2.agent:H2ConnectionPool._tls_verbose_logging", _H2),
     "_update_root_log_handler": Private(
         "scrapy.crawler:Crawler._update_root_log_handler",
         "Scrapy makes its log handler anew there, and ours has to give it its form again",

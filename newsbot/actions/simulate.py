@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
+from functools import partial, wraps
+from typing import Any
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -15,17 +16,28 @@ from newsbot.cli.terminal import Column, make_console
 from newsbot.simulator import actions
 
 
-def _show(act: Callable[..., actions.Answer], call: Call) -> int:
-    """Run a short step and print its answer."""
-    return _print(act(call.options), call)
+def _short(act: Callable[[Any], actions.Answer]) -> Callable[[Call], int]:
+    """Return the function of a command that runs a short step and prints its answer."""
+
+    @wraps(act)
+    def run(call: Call) -> int:
+        return _print(act(call.options), call)
+
+    return run
 
 
-def _show_long(act: Callable[..., actions.Answer], call: Call) -> int:
-    """Run a step that takes a while, with a progress bar and access to the storage."""
-    with _progress() as show:
-        opened = partial(stored, call.settings)
-        answer = act(call.options, actions.Session(json=call.json, progress=show, open_storage=opened))
-    return _print(answer, call)
+def _long(act: Callable[[Any, actions.Session], actions.Answer]) -> Callable[[Call], int]:
+    """The same for a step that takes a while: with a progress bar and access to the storage."""
+
+    @wraps(act)
+    def run(call: Call) -> int:
+        with _progress() as show:
+            opened = partial(stored, call.settings)
+            session = actions.Session(json=call.json, progress=show, open_storage=opened)
+            answer = act(call.options, session)
+        return _print(answer, call)
+
+    return run
 
 
 def _print(answer: actions.Answer, call: Call) -> int:
@@ -51,15 +63,15 @@ def _progress() -> Iterator[Callable[[int, int], None]]:
         yield lambda done, total: progress.update(task, completed=done, total=total)
 
 
-experiment = partial(_show_long, actions.experiment)
-compare = partial(_show_long, actions.compare)
-plan = partial(_show_long, actions.plan)
-pages = partial(_show, actions.pages)
-changes = partial(_show, actions.changes)
-queries = partial(_show, actions.queries)
-routes = partial(_show, actions.routes)
-robot = partial(_show, actions.robot)
-modified = partial(_show, actions.modified)
-sensor = partial(_show, actions.sensor)
-merge = partial(_show, actions.merge)
-report = partial(_show, actions.report)
+experiment = _long(actions.experiment)
+compare = _long(actions.compare)
+plan = _long(actions.plan)
+pages = _short(actions.pages)
+changes = _short(actions.changes)
+queries = _short(actions.queries)
+routes = _short(actions.routes)
+robot = _short(actions.robot)
+modified = _short(actions.modified)
+sensor = _short(actions.sensor)
+merge = _short(actions.merge)
+report = _short(actions.report)
