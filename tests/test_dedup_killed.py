@@ -22,7 +22,7 @@ from newsbot.dedup.minhash import text_key
 from newsbot.items import Article
 from newsbot.pipelines import near, store
 from tests.builders import make_article
-from tests.test_dedup_settling import Worker, process
+from tests.test_dedup_story_merge import Worker, process
 
 LONG = [f"word{place}" for place in range(330)]
 CHAIN = [

@@ -9,7 +9,7 @@ from newsbot.discovery.feeds import parse_feed
 from newsbot.items import Kind, Where
 from newsbot.ranking.headlines import LAST, SHELF, Headlines
 from newsbot.urls import fingerprint
-from tests.test_intake import FEED, HEADLINE, entry, found, story
+from tests.test_links_judge import FEED, HEADLINE, entry, found, story
 
 
 @pytest.fixture
