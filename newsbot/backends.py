@@ -1,4 +1,5 @@
-"""Opens what the settings name: rules; frontier, storage and near-duplicate index in the file or on servers.
+"""Opens what the settings name: the rules; frontier, storage and near-duplicate index in the file or on
+servers.
 
 A backend is imported when it is opened: a program that uses no server does not wait for pymongo, and a
 command that only reads rules does not wait for numpy. ``settings`` is anything with ``get(name, default)``:

@@ -1,4 +1,4 @@
-"""Time: one way to write it, one way to read it.
+"""Time: the clock, and moments as text and durations, written and read in one way.
 
 Scheduling uses POSIX seconds (``float``); what people read uses aware ``datetime`` in UTC.
 """

@@ -1,4 +1,4 @@
-"""What flows through newsbot: links that were found, pages that are known, articles that are kept."""
+"""The data types of newsbot: links, page records, articles, and the reasons and events in their history."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names of pages: canonical form, fingerprint, politeness key, site.
+"""URLs: canonical form, fingerprint (identity), host key (politeness), site.
 
 Parsing is WHATWG's (https://url.spec.whatwg.org, by ada-url, so that a link means here what it means
 in a browser). On top come only the rules that tell one page from another: tracking and session

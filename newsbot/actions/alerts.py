@@ -1,4 +1,4 @@
-"""``scrapy alerts``: what is wrong now, what was told, and whether telling works."""
+"""``scrapy alerts``: shows what is wrong now and which alerts were sent, and tests the outputs."""
 
 from __future__ import annotations
 

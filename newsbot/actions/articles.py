@@ -1,4 +1,4 @@
-"""``scrapy articles``: find and read what was stored; export and import stand beside their packages."""
+"""``scrapy articles search|show|stories|index|reindex``; export and import have files of their own."""
 
 from __future__ import annotations
 

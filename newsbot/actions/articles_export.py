@@ -1,4 +1,4 @@
-"""``scrapy articles export`` and ``scrapy articles feed``, and how commands are told which articles."""
+"""``scrapy articles export`` and ``scrapy articles feed``, and the options that choose articles."""
 
 from __future__ import annotations
 

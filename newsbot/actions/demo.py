@@ -1,4 +1,4 @@
-"""``scrapy demo``: crawl the small web that newsbot brings along, and compare what was stored with it."""
+"""``scrapy demo``: crawls the bundled small web and compares what was stored with its manifest."""
 
 from __future__ import annotations
 

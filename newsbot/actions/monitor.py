@@ -1,4 +1,4 @@
-"""``scrapy monitor``: what ``scrapy crawl monitor`` found."""
+"""``scrapy monitor``: shows what ``scrapy crawl monitor`` found."""
 
 from __future__ import annotations
 

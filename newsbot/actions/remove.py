@@ -1,4 +1,4 @@
-"""``scrapy remove``: take out a URL or a domain, with all that was kept of it, and keep it out."""
+"""``scrapy remove``: deletes a URL or a domain with all that was kept of it, and keeps it out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``scrapy rules``: check rule files, show what they say."""
+"""``scrapy rules check|show``: checks rule files, shows what they say of a site or a URL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``scrapy sensor``: tell a newsbot of changes that a site's access log shows."""
+"""``scrapy sensor``: reports changes that a site's access log shows to a newsbot."""
 
 from __future__ import annotations
 

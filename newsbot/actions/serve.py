@@ -1,4 +1,4 @@
-"""``scrapy serve``: the dashboard with its API, and be told of changes (WebSub, IndexNow, sensors, pings)."""
+"""``scrapy serve``: serves the dashboard and its API, and receives notices of changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``scrapy simulate``: let the simulator work, show its progress, and print what it answers."""
+"""``scrapy simulate``: runs the simulator, shows its progress and prints its results."""
 
 from __future__ import annotations
 

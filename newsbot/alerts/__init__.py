@@ -1,5 +1,10 @@
-"""Alerts: rules over what is measured, and ways to tell people; docs/monitoring.md.
+"""Alerts: rules over what is measured, and ways to send what is wrong to people; docs/monitoring.md.
 
-:mod:`newsbot.alerts.rules` finds what is wrong, :mod:`newsbot.alerts.book` remembers what was told (nothing
-is told twice), :mod:`newsbot.alerts.outputs` tells it, :mod:`newsbot.alerts.watch` is one round of all.
+Files in reading order:
+
+* ``rules``: what is wrong, by thresholds; pure functions
+* ``measuring``: reads from the data what the rules look at
+* ``book``: which alerts are open and which were sent
+* ``outputs``: log, webhook, e-mail, command
+* ``watch``: one round of all of it
 """

@@ -1,4 +1,4 @@
-"""What was found and what was told, kept in notes: nothing is told twice, and its end is told once.
+"""Keeps in notes which alerts are open and which were sent: each is sent once, and its end is sent once.
 
 An alert is over when :data:`CALM_ROUNDS` rounds in a row did not find it. What one output could not take is
 offered to it again in the next round, and to no other. One process tells at a time: who has the lock, a note

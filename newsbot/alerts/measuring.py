@@ -1,4 +1,4 @@
-"""What the rules look at: read from the data, all at once."""
+"""Reads from the data, all at once, what the alert rules look at."""
 
 from __future__ import annotations
 

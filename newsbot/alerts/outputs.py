@@ -1,4 +1,4 @@
-"""Ways to tell people: the log, a webhook, e-mail, a command. All addresses are the operator's own settings.
+"""Sends alerts: to the log, a webhook, by e-mail or a command. All addresses are the operator's own settings.
 
 They may therefore be private ones: a chat server on the own network is what many have. Nothing that a page
 said is asked for: a webhook that redirects is not followed. No password and no path of a webhook (which often

@@ -1,4 +1,4 @@
-"""The rules: what is measured goes in, what is wrong comes out. Pure functions, thresholds beside them."""
+"""The alert rules: pure functions from measurements to alerts, with their thresholds beside them."""
 
 from __future__ import annotations
 

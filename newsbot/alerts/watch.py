@@ -1,4 +1,6 @@
-"""One round of alerts: look, remember, tell. In a crawl, in ``scrapy serve``, or by ``scrapy alerts``."""
+"""One round of alerts: measure, apply the rules, send. It runs in a crawl, in ``scrapy serve`` or by ``scrapy
+alerts``.
+"""
 
 from __future__ import annotations
 

@@ -1,1 +1,11 @@
-"""Rules that write themselves: learned, made from a live site, imported from other projects."""
+"""Writes rules for people: learned from URLs, made from a live site, imported from other projects.
+
+Files in reading order:
+
+* ``writing``: writes rule files, never over what a person wrote
+* ``learned``: ``scrapy rules learn``
+* ``proposals``: selectors proposed from some pages of a site
+* ``fresh``: ``scrapy rules new``
+* ``cases``: saved pages with the fields expected of them, for ``scrapy rules test``
+* ``importing``: ``scrapy rules import``
+"""

@@ -1,4 +1,4 @@
-"""Saved pages of sites with what should be read from them: ``<domain>/<case>/`` with page, item and meta.
+"""Saved pages of sites with the fields expected of them: ``<domain>/<case>/`` with page, item and meta.
 
 ``page.html`` is the body as it came, ``meta.json`` has ``url`` and ``fetched_at``, ``expected.json`` the
 fields that are compared.

@@ -1,4 +1,4 @@
-"""``scrapy rules new``: a rule made from the live site, by a small crawl into a folder of its own."""
+"""``scrapy rules new``: makes a rule from the live site, by a small crawl into a folder of its own."""
 
 from __future__ import annotations
 

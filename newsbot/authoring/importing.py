@@ -1,4 +1,4 @@
-"""``scrapy rules import``: what other projects know of sites, as rule files of ours."""
+"""``scrapy rules import``: makes rule files from what other projects know of sites."""
 
 from __future__ import annotations
 

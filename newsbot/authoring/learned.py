@@ -1,4 +1,6 @@
-"""``scrapy rules learn``: the addresses of a site as a rule, judged on links that it was not learned from."""
+"""``scrapy rules learn``: makes a rule from URLs of a site, and measures it on links that it was not learned
+from.
+"""
 
 from __future__ import annotations
 

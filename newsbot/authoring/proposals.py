@@ -1,4 +1,4 @@
-"""Selectors for a site, proposed from some of its pages: what is in the same place on each of them."""
+"""Proposes selectors for a site from some of its pages: what is in the same place on each of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writing rule files: never over what a person wrote, never a file that cannot be read back."""
+"""Writes rule files: never over what a person wrote, never a file that cannot be read back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How log lines look: text or JSON, and never with a secret in them.
+"""The form of log lines: text or JSON, never with a secret in them.
 
 What is logged is an event with ``key=value`` pairs. With NEWSBOT_LOG_JSON each line is one JSON object: the
 pairs are its fields, taken from the message before it is put together, so that values keep their types.

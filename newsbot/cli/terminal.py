@@ -1,4 +1,4 @@
-"""What people see: tables and lines on a terminal or in a pipe.
+"""Output for people: tables and lines on a terminal or in a pipe.
 
 On a terminal a table is drawn by rich and wide columns wrap. In a pipe or a file every row is one
 line, nothing is cut, and there are no colours: ``grep`` and ``cut`` work. Text from the web is

@@ -1,4 +1,6 @@
-"""``scrapy crawl``: Scrapy's own, which first checks what a person can get wrong, and says it in one line."""
+"""``scrapy crawl``: Scrapy's own command, which first checks settings and arguments and reports a mistake in
+one line.
+"""
 
 from __future__ import annotations
 

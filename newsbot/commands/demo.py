@@ -1,4 +1,4 @@
-"""``scrapy demo``: the whole job, without a network, on a little web served from loopback."""
+"""``scrapy demo``: crawls a small web served on loopback; it needs no network."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``scrapy prune``: let go of what is older than the settings keep."""
+"""``scrapy prune``: deletes what is older than the settings keep."""
 
 from __future__ import annotations
 

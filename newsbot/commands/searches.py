@@ -1,4 +1,4 @@
-"""``scrapy searches``: what ``scrapy crawl search`` found."""
+"""``scrapy searches``: shows what ``scrapy crawl search`` found."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``scrapy sources``: how each site and each of its feeds, sitemaps and sections does."""
+"""``scrapy sources``: shows the state of each site and of its feeds, sitemaps and sections."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings: said once in a table, read and checked from there.
+"""Settings: declared once in a table, read and checked from there.
 
 - ``kinds.py``: what a value can be (number, switch, path, …), how it is read, and what it must be in words
 - ``table.py``: the table: name, kind, default, environment variable and meaning of each setting

@@ -1,4 +1,4 @@
-"""Who we are to the sites that we visit: name, version, and how their owners reach who runs the crawl."""
+"""The user agent: name, version, and how site owners reach the person who runs the crawl."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the value of a setting can be: how it is read, and the words for what it must be."""
+"""The kinds of values of settings: how each is read, and in words what it must be."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of settings: name, kind, default, environment variable and meaning of each, said once.
+"""The table of settings: name, kind, default, environment variable and meaning of each.
 
 The defaults in :mod:`newsbot.settings`, the reading of environment variables, the checks
 (:mod:`newsbot.config.check`), the hints for misspelt names and docs/settings.md come from here.

@@ -1,4 +1,4 @@
-"""The way to the servers: what the URI says, and what newsbot adds where it says nothing.
+"""Connects to MongoDB: the options of the URI, and those that newsbot adds where the URI gives none.
 
 A write is acknowledged when a majority of the replica set has it in its journal: with MongoDB's own
 default for a single node, kill -9 lost up to 162 acknowledged inserts, with the journal none.

@@ -1,4 +1,5 @@
-"""Connecting to Redis as scrapy-redis does, its scripts, and its faults in plain words without credentials.
+"""Connects to Redis as scrapy-redis does, runs its scripts, and reports its faults in plain words without
+credentials.
 
 The only place that connects; the frontier and the near-duplicate index build on it. Settings as in
 scrapy-redis: REDIS_URL, REDIS_HOST, REDIS_PORT, REDIS_DB, REDIS_PARAMS (with ``redis_cls``, for example

@@ -1,4 +1,4 @@
-"""The embedded data file: opening, schema versions, transactions, and errors that people understand.
+"""Opens the embedded data file: schema versions, transactions, and faults as errors that people understand.
 
 Frontier, storage and near-duplicate index keep their tables in one SQLite file, each with its own
 schema version, so that each can be moved to a server alone.

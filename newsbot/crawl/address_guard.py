@@ -1,4 +1,4 @@
-"""Which hosts the public can reach: nothing else is asked on a page's, a feed's or a notice's say-so."""
+"""Keeps the crawl away from private addresses: only hosts that the public can reach are contacted."""
 
 from __future__ import annotations
 

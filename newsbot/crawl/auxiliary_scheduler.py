@@ -1,4 +1,4 @@
-"""The scheduler of spiders that look at pages beside the news crawl: they search, or check, and plan nothing.
+"""The scheduler of spiders that run beside the news crawl (``search``, ``monitor``) and plan no visits.
 
 They have no leases and change no due time: what waits is in this process alone, each URL once. But they
 share the clock of each host with all workers (:meth:`newsbot.frontier.base.Frontier.take_turn`): one request

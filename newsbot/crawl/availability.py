@@ -1,4 +1,5 @@
-"""One crawl's view of its data: there, or away for a while (server down, slow, full, read-only; file locked).
+"""The guard of the backends: they are there, or away for a while (server down, slow, full, read-only; file
+locked).
 
 Every call of frontier, index and each repository of the storage goes through :class:`Guarded`. The first
 fault of a place begins an outage: one line says so. Until the next try is due every further call to that

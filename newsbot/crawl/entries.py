@@ -1,4 +1,4 @@
-"""From a judged link to a frontier entry and a page record."""
+"""Makes frontier entries and page records of judged links."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why a page was not read or an article not stored, as short stable tokens for stats, records and people."""
+"""Tokens for why a page was not read or an article not stored, and the exceptions that carry them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hubs that feeds and sections name are noted, so that ``scrapy serve`` can subscribe to them.
+"""Notes the hubs that feeds and sections name, so that ``scrapy serve`` can subscribe to them.
 
 One note a page, of kind ``hub``: ``{"topic": …, "hubs": […]}``; what a page no longer names is forgotten.
 """

@@ -1,4 +1,4 @@
-"""How fast each host is asked: delays by rule and robots.txt, and rests that hold for all workers."""
+"""The pace of each host: delays by rule and robots.txt, and rests that hold for all workers."""
 
 from __future__ import annotations
 

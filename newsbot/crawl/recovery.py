@@ -1,4 +1,4 @@
-"""What a worker does first when its data are back after an outage.
+"""What a worker does first when its backends are back after an outage.
 
 Its leases may have ended meanwhile although it lives: it resumes them before it does anything else
 (:meth:`newsbot.frontier.base.Frontier.resume`), then tells the frontier what it could not tell it.

@@ -1,4 +1,6 @@
-"""When pages are wanted again: the budget of polls for sources, shares of visits or fixed ages for others."""
+"""The recrawl policy of each page: a budget of polls for sources, shares of visits or fixed ages for
+others.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A frontier that keeps only what is due soon gets the rest from the storage, in time.
+"""Brings what falls due soon from the storage into a frontier that keeps only that.
 
 The order of writes holds it together: a page's record is written with its next due time before its lease
 is acknowledged, and what is due later than the frontier keeps was not due when the storage was last asked.

@@ -1,4 +1,4 @@
-"""What people have taken out and do not want to have collected again, as the parts of a crawl ask for it."""
+"""What people have taken out and the crawl must not collect again."""
 
 from __future__ import annotations
 

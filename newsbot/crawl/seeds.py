@@ -1,4 +1,6 @@
-"""What a crawl begins with: the sources that its rules and arguments name, and which of them still do."""
+"""The seeds of a crawl: the sources that its rules and arguments name, and whether a known source is still
+named.
+"""
 
 from __future__ import annotations
 

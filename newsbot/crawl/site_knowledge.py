@@ -1,4 +1,6 @@
-"""What a crawl knows of each site and shares with other workers; written to the storage at each heartbeat."""
+"""What a crawl knows of each site and shares with other workers; it is written to the storage at each
+heartbeat.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a crawl knows of sources: which sites have some, and the record of each: its polls and its rhythm."""
+"""The state of sources: which sites have some, and the record of each with its polls and its rhythm."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a text is to the texts that resemble it. Pure: no clock, no database.
+"""Decides what a text is to the texts that resemble it. Pure: no clock, no database.
 
 J is the Jaccard similarity of the texts' three-word shingles, estimated by signatures; C the share of the
 shorter text's shingles that the longer one has too. For the near texts of an article:

@@ -1,4 +1,4 @@
-"""The near-duplicate index: which texts seen lately resemble this one.
+"""The interface of the near-duplicate index: which texts seen lately resemble this one.
 
 A text is noted under a few of its passages (:mod:`newsbot.dedup.minhash`). What shares two of them is a
 candidate; candidates are then compared by their stored signatures, so that only real resemblance comes back.

@@ -1,4 +1,5 @@
-"""The near-duplicate index anew from the stored texts: after Redis has lost its data, or another scheme.
+"""Rebuilds the near-duplicate index from the stored texts, after Redis has lost its data or for another
+scheme.
 
 What an index keeps of a text can be computed again from the text, and only the last weeks count. A text that
 is there already is replaced, so that this may run beside a crawl and be repeated.

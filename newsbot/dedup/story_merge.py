@@ -1,4 +1,4 @@
-"""One story for all that resemble each other, whoever meets them, in whatever order.
+"""Joins the stories of texts that resemble each other, whatever the order in which workers meet them.
 
 A text is put into the index before it is stored; of two workers that meet like texts at the same instant at
 least one finds the other's there (its *peer*), stored or not. So after an article was stored its story is

@@ -1,9 +1,9 @@
 """The bundled web of ``scrapy demo``: six invented news sites on loopback, and the check of a crawl of them.
 
-In reading order:
+Files in reading order:
 
 * ``writer``: stories from the words in ``en.yaml`` and ``ru.yaml``
-* ``publishing``: which story stands on which site of ``sites.yaml``, when and under which addresses
+* ``publishing``: which story is on which site of ``sites.yaml``, when and under which addresses
 * ``pages``: every address of a site and what it answers, from the templates
 * ``server``: the HTTP server and forward proxy, with the faults of single pages
 * ``manifest``: what a crawl must end with

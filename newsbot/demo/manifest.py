@@ -1,4 +1,4 @@
-"""What a crawl of an invented web has to end with: a JSON document beside the rules of its sites."""
+"""What a crawl of the demo's web must end with: a JSON document beside the rules of its sites."""
 
 from __future__ import annotations
 

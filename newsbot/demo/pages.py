@@ -1,4 +1,4 @@
-"""Every address of a site and what it answers."""
+"""The pages of the demo's sites: every address and what it answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Which story stands on which site, when and under which addresses: a function of size, seed and moment."""
+"""Which story is published on which site, when and under which addresses: a function of size, seed and
+moment.
+"""
 
 from __future__ import annotations
 

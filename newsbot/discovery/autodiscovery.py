@@ -1,4 +1,4 @@
-"""Where a site keeps its feeds, sitemaps and sections, found from its home page and robots.txt."""
+"""Finds a site's feeds, sitemaps and sections from its home page and robots.txt."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Publication times as feeds and sitemaps write them.
+"""Parses publication times as feeds and sitemaps write them.
 
 Read are RFC 822/2822 (with two-digit years, old and missing zones, month names of several
 languages), RFC 3339, W3C-DTF also in part, asctime, ``31.12.2024 23:59`` and POSIX seconds.

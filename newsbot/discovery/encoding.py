@@ -1,4 +1,4 @@
-"""From bytes to text when the declared encoding may be wrong.
+"""Decodes a feed or sitemap whose declared encoding may be wrong.
 
 UTF-8 is tried first whatever is declared: text of another encoding is practically never valid
 UTF-8 by chance. Then what the document declares, then what the server declares, then a guess.

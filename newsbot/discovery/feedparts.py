@@ -1,4 +1,4 @@
-"""What a feed gives, and the rules by which its items become links, whatever its format."""
+"""The data of a feed, and how its items become links, whatever its format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lists of a shape nobody vouches for are tried one at a time, until one of them yields articles.
+"""Which shapes of list URLs lead to articles: one list of a shape is tried, the others wait for its result.
 
 A site links hundreds of calendar days, tag lists and archive months. One look at a list of each shape
 tells whether the others are worth their downloads.

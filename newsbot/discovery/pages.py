@@ -1,4 +1,4 @@
-"""Addresses as sources write them, and HTML pages as trees."""
+"""URLs as sources write them, made absolute; and HTML pages as trees."""
 
 from __future__ import annotations
 

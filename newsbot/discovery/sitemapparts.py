@@ -1,4 +1,4 @@
-"""What a sitemap gives, and which of its pages are kept when there are too many."""
+"""The data of a sitemap, and which of its pages are kept when there are too many."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Addresses that lead into endless spaces, and those of lists that lead to articles."""
+"""Recognizes URLs that lead into endless spaces, and those of lists that lead to articles."""
 
 from __future__ import annotations
 

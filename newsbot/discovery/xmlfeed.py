@@ -1,4 +1,4 @@
-"""From XML events to a feed: RSS, RDF and Atom in one, for real feeds mix them.
+"""Builds a feed from XML events: RSS, RDF and Atom in one, because real feeds mix them.
 
 A small state machine without a stack: it stands in the feed or in an item, captures the text of
 one element or skips one. So neither depth nor wrong nesting can hurt.

@@ -1,4 +1,4 @@
-"""Read XML as events: by the book with expat while it is well formed, loosely when it is not.
+"""Reads XML as events: with expat while it is well formed, loosely when it is not.
 
 The loose reader takes ``&`` for what it is when no entity follows, knows HTML's entities, needs
 neither matching tags nor declared prefixes, and gives what there is of a document that is cut

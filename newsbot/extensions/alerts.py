@@ -1,4 +1,4 @@
-"""Rounds of alerts in a news crawl: of all workers one looks and tells, the others stand by."""
+"""Rounds of alerts in a news crawl: one of all workers measures and sends, the others wait."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lets the log of a crawl look as NEWSBOT_LOG_JSON says, without secrets.
+"""Gives the log of a crawl the form that NEWSBOT_LOG_JSON says, without secrets.
 
 Scrapy 2.19 makes its handler anew after the extensions are made; so the shape is
 given again right after that, and, should Scrapy's private name for it change, when the spider opens.

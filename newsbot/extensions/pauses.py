@@ -1,4 +1,4 @@
-"""Takes over which sites people have paused, and which they let go on, while a crawl runs."""
+"""Reads, while a crawl runs, which sites people have paused or resumed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Takes over rule files that change while a crawl runs."""
+"""Loads rule files that change while a crawl runs."""
 
 from __future__ import annotations
 

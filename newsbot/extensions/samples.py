@@ -1,4 +1,4 @@
-"""Keeps the first article pages of a crawl as files, for rules that are made or tested."""
+"""Saves the first article pages of a crawl as files, for making and testing rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes the stats of a crawl to a file when it ends, for programs that want its numbers."""
+"""Writes the stats of a crawl to a file when it ends, for other programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The end of a crawl in a table: what came of each site, and how to read it."""
+"""Prints a table at the end of a crawl: the results of each site, and how to read its articles."""
 
 from __future__ import annotations
 

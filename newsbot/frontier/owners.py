@@ -1,4 +1,6 @@
-"""Who holds leases: ``host:pid:start``. On one machine it can be seen that an owner is dead."""
+"""Names of those who hold leases (``host:pid:start``). On one machine it can be seen that an owner is
+dead.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""No request to a private address on a page's say-so, and none to other schemes than http and https.
+"""Refuses requests to private addresses that a page names, and to schemes other than http and https.
 
 Addresses written as numbers are judged here (after WHATWG parsing, so that 0x7f.1 is 127.0.0.1); names
 are judged where they are resolved (:mod:`newsbot.crawl.address_guard`). Behind a proxy names are the proxy's.

@@ -1,4 +1,4 @@
-"""Hands what went over the wire to the archive, once the page was read: only then its rights are known.
+"""Passes requests and answers to the archive once the page was read, because only then its rights are known.
 
 A page that says ``noarchive`` is not archived, nor one that somebody took out while it was fetched, under its
 address or its canonical one. Redirects are kept as they come.

@@ -1,4 +1,4 @@
-"""Asks by HEAD first where a site's rule says so (``head``); the GET follows in the same visit if need be.
+"""Sends HEAD first where a site's rule says so (``head``); the GET follows in the same visit if needed.
 
 The GET waits for the turn of its host like the next hop of a redirect, so that both keep the rule's delay.
 """

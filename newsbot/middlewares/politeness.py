@@ -1,4 +1,4 @@
-"""A host that says "slow down", or that does not answer, rests: for all workers.
+"""Lets a host rest that says "slow down" or does not answer: for all workers.
 
 429 and 503 with Retry-After (RFC 9110, 10.2.3) rest the host as long as it asks; without it, and after
 timeouts and refused connections, the pause doubles with every further fault up to a limit.

@@ -1,4 +1,4 @@
-"""Redirects, followed within one visit: the lease goes along, known targets are not fetched again."""
+"""Follows redirects within one visit: the lease is kept, known targets are not fetched again."""
 
 from __future__ import annotations
 

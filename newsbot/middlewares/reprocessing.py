@@ -1,4 +1,4 @@
-"""The gate before each download: nothing is touched again before its interval has passed.
+"""The gate before each download: a page is not fetched again before its interval has passed.
 
 The decision is :func:`newsbot.recrawl.gate`; this part looks up the page record, adds the conditional
 headers and notes what the answer says of the page.

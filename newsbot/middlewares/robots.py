@@ -1,4 +1,5 @@
-"""robots.txt (RFC 9309): asked once a host and day, obeyed, its Crawl-delay and Sitemap lines used.
+"""robots.txt (RFC 9309): fetched once a day for each host and obeyed; its Crawl-delay and Sitemap lines are
+used.
 
 Scrapy 2.19's own middleware lets disallowed requests through under concurrency: several coroutines await
 one Deferred and all but the first get None. Here all wait for one task per host.

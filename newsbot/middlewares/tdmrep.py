@@ -1,4 +1,4 @@
-"""Asks each site once a day for ``/.well-known/tdmrep.json`` before its first page of the day.
+"""Fetches ``/.well-known/tdmrep.json`` of each site once a day, before its first page of the day.
 
 What the file says is recorded with the articles. A site without one, or that does not answer, reserves
 nothing by it. robots.txt is obeyed, and the file takes a turn of the host's clock.

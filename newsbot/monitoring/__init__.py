@@ -1,5 +1,10 @@
-"""Availability and structure of sites, from what ``scrapy crawl monitor`` kept: reports as plain data.
+"""Reports on availability and structure of sites, as plain data, from what ``scrapy crawl monitor`` kept.
 
-:func:`newsbot.monitoring.report.site_report` reads all pages of a site; what it found last is kept, so that
-:func:`newsbot.monitoring.keeping.kept_report` answers at once.
+Files in reading order:
+
+* ``asking``: how one page is checked, and what its answers mean
+* ``report``: the report on one site, from all its pages
+* ``structure``: sections, the links between them, folders with counts
+* ``keeping``: the last result of each site, so that it can be shown immediately
+* ``rendering``: reports as JSON and HTML
 """

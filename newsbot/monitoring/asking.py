@@ -1,4 +1,4 @@
-"""How one page is asked for, and what its answers mean; no network in here."""
+"""How one page is checked, and what its answers mean; no network in here."""
 
 from __future__ import annotations
 

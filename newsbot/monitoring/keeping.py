@@ -1,4 +1,4 @@
-"""What the last run of the monitor found on each site, kept so that it can be shown at once.
+"""Keeps the last result of the monitor for each site, so that it can be shown immediately.
 
 Notes have a bound (:data:`newsbot.storage.notes.MAX_NOTE`): long lists are kept from their beginning, as far
 as they have room; the counts are always of all. The whole report is made anew by

@@ -1,4 +1,4 @@
-"""Reports as files: JSON as they are, HTML as one page without anything from elsewhere."""
+"""Writes reports as JSON, or as one HTML page that loads nothing from elsewhere."""
 
 from __future__ import annotations
 

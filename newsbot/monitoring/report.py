@@ -1,4 +1,4 @@
-"""The report on one site: what its pages answer, what is broken and who links there, how it is built.
+"""The report on one site: what its pages answer, which links are broken and where they are, how it is built.
 
 One pass over the page records of the site and their last checks, and one over checks of pages that have
 no record; memory grows with what is listed and with the number of folders, not with the number of pages.

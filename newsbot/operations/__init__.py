@@ -1,0 +1,11 @@
+"""What a person does to data: queue, remove, delete old data, export, import, move, look closely.
+
+* ``add``: queues URLs
+* ``remove``: deletes a URL or a domain
+* ``prune``: deletes old data
+* ``explain``: collects what is known of one URL; ``explanation`` writes it as text and JSON
+* ``source_report``: the state of each site and its sources
+* ``exporting``: articles as files
+* ``importing``: articles from WARC files
+* ``move``: a crawl from the data file to servers, and back
+"""

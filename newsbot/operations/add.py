@@ -1,4 +1,4 @@
-"""URLs that a person asks for: queued before all that was found, also if they are known."""
+"""Queues URLs that a person asks for: before all that was found, also if they are known."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The whole story of one URL, put together from rules, frontier and storage. Asks nobody on the network."""
+"""Collects what is known of one URL from rules, frontier and storage. It uses no network."""
 
 from __future__ import annotations
 

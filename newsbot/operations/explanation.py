@@ -1,4 +1,4 @@
-"""The story of one URL as lines for people, and as a JSON document."""
+"""Writes the history of one URL as lines for people, and as a JSON document."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Deletes what is older than it is to be kept: WARC files, earlier versions of articles, history of pages.
+"""Deletes what is older than it should be kept: WARC files, earlier versions of articles, history of pages.
 
 Each function counts what is old; with ``delete`` it also deletes it, in batches, so that crawls can go on.
 """

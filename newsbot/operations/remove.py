@@ -1,4 +1,4 @@
-"""Taking out a URL or a whole domain: what there is of it, and deleting all of that."""
+"""Finds and deletes all that is kept of a URL or a whole domain."""
 
 from __future__ import annotations
 

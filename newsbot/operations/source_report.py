@@ -1,4 +1,4 @@
-"""How each site and each of its sources does: what `scrapy sources` and the dashboard show."""
+"""The state of each site and each of its sources, as ``scrapy sources`` and the dashboard show it."""
 
 from __future__ import annotations
 

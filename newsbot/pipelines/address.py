@@ -1,4 +1,4 @@
-"""Under which URL an article is kept, where its page names another one as its canonical address.
+"""Chooses the URL that an article is kept under, where its page names another one as its canonical address.
 
 What is known by then decides (:mod:`newsbot.crawl.links.canonical` says who may
 name what), and the texts do when both

@@ -1,4 +1,4 @@
-"""Third pipeline: the same text under another address of the site, or an unchanged page, goes no further."""
+"""Third pipeline: drops unchanged pages, and texts that the site already has under another address."""
 
 from __future__ import annotations
 

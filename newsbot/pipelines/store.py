@@ -1,4 +1,4 @@
-"""Last pipeline: storage keeps the article, or says that it has it already."""
+"""Last pipeline: stores the article, or reports that it is stored already."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""First pipeline: only whole articles go on."""
+"""First pipeline: drops articles that are incomplete, were taken out, or are outside of what was asked
+for.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many fetches notices may cause: a token bucket for each host (and one for each that sends).
+"""Limits the fetches that notices may cause: a token bucket for each host (and one for each sender).
 
 A bucket holds ``burst`` tokens and gains ``per_hour``; each accepted notice takes one. What trust a
 notifier has (:mod:`newsbot.push.trust`) scales what its own notices may take of its own bucket at a host, and

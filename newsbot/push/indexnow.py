@@ -1,4 +1,4 @@
-"""IndexNow (https://www.indexnow.org/documentation): a site tells which addresses changed.
+"""IndexNow (https://www.indexnow.org/documentation): a site reports which of its addresses changed.
 
 ``GET /indexnow?url=…&key=…`` tells one address, a POST of ``{"host", "key", "keyLocation"?, "urlList"}`` up
 to 10,000. A key proves something only if the key file is on the host whose addresses are told.

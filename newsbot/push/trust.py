@@ -1,4 +1,5 @@
-"""How good a notifier is: whether what it tells leads to something new, and whether it tells all.
+"""How far a notifier is believed: whether its notices lead to something new, and whether it reports all
+changes.
 
 Both are shares with forgetting: a count loses half of its weight in HALF_LIFE, so that a hub that once was
 good and now floods is not believed for long, and one that got better is soon believed again.

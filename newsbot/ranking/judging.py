@@ -1,4 +1,4 @@
-"""What a link is likely to be, and how soon it should be fetched.
+"""Judges what a link is likely to be, and how soon it should be fetched.
 
 The site's rule decides first. Where it says nothing, evidence is added up as log-odds: the shape of
 the address (:mod:`newsbot.rules.shape`), where the link was found, what its text is like. A link that

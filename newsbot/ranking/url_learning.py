@@ -1,4 +1,4 @@
-"""What a crawl learns of its sites' addresses while it runs, and keeps for the next one.
+"""Learns while a crawl runs what its sites' addresses look like, and keeps that for the next crawl.
 
 Links of feeds and menus and fetched pages are the examples (:mod:`newsbot.rules.examples`). A site is learned
 again when its examples have grown by a quarter, or when a pattern is given up because its pages stopped being

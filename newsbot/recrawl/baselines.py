@@ -1,4 +1,4 @@
-"""Other ways to plan polls, with the interface of :mod:`newsbot.recrawl.policy`: to compare, and to select.
+"""Other ways to plan polls, with the interface of :mod:`newsbot.recrawl.policy`, to compare and to select.
 
 Each has one knob that a controller turns until the budget is met, as a person would who runs such a robot.
 """

@@ -1,4 +1,4 @@
-"""One number for all sources that makes a policy meet a budget of requests."""
+"""Adjusts one number for all sources so that a policy meets a budget of requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Before a download: may it be made now, with which conditional headers (RFC 9110, 13.1).
+"""Decides before a download whether it may be made, and with which conditional headers (RFC 9110, 13.1).
 
 For some servers a HEAD request says before the download that the page is unchanged.
 """

@@ -1,4 +1,5 @@
-"""The square-root rule in index form: poll where the wait of unseen items has grown to one price for all.
+"""The square-root rule in index form: a source is polled when the wait of its unseen items reaches a
+threshold.
 
 Let L(t) be the items expected in t seconds since the last poll. A source is due when
 ``U(t) = t * L(t) - integral of L from 0 to t`` reaches a threshold. At a constant rate r that is r * t² / 2:

@@ -1,4 +1,4 @@
-"""Sharing a budget of visits among the pages of a site so that as many as possible are known as they are.
+"""Shares a budget of visits among the pages of a site so that as many as possible are up to date.
 
 With rates of change r and a number m that is the same for all, the best visits are ``m * √r - r``, none where
 that is below 0: pages that change too often to be known are not worth the effort (Azar, Horvitz, Lubetzky,

@@ -1,4 +1,4 @@
-"""When articles and other pages are looked at again, from what earlier looks saw: policies without a memory.
+"""When articles and other pages are visited again, from what earlier visits saw: policies without a memory.
 
 What they need stands in the page's record: its history says of each visit whether the page had changed.
 """

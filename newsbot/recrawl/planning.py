@@ -1,4 +1,4 @@
-"""After a visit: when the page is due again, and what state it is in.
+"""Decides after a visit when the page is due again, and what state it is in.
 
 What holds here holds under every policy: a source that works is never left alone for more than 6 hours,
 so that no item of a feed is found later than 12 hours after its publication even if one poll is missed.

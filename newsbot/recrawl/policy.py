@@ -1,4 +1,4 @@
-"""What a visit brought, and how long a page may rest after a good one: the part that can be exchanged.
+"""The interface of policies: what a visit brought, and how long a page may rest after a good one.
 
 A policy only wishes; what must hold whatever it says (no source rests over 6 hours, failing ones back
 off, Retry-After is obeyed) is in :mod:`newsbot.recrawl.planning`.

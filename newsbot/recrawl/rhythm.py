@@ -1,4 +1,4 @@
-"""How often each source brings new items, by hour of the day and day of the week, from counts at polls.
+"""The rate of new items of each source, by hour of the day and day of the week, from counts at polls.
 
 The rate of a source at an hour is ``level * hour weight * day weight``. All three are learned from counts
 with forgetting and shrunk: the level towards a prior rate, the weights towards 1, so that a source that was

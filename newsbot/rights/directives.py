@@ -1,4 +1,4 @@
-"""What a page says of itself: ``X-Robots-Tag``, ``<meta name=robots>``, TDM headers and elements.
+"""What a page says about its use: ``X-Robots-Tag``, ``<meta name=robots>``, TDM headers and elements.
 
 The names of all signals are here too.
 

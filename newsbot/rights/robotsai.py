@@ -1,4 +1,4 @@
-"""What robots.txt says of AI: groups for its crawlers, Content-Signal and Content-Usage lines, comments.
+"""What robots.txt says about AI: groups for its crawlers, Content-Signal and Content-Usage lines, comments.
 
 A comment is taken for a reservation only where no such line says the same in words that programs know:
 the text that explains those lines speaks of reservations whether there is one or not.

@@ -1,4 +1,6 @@
-"""What a site's addresses are learned from: bounded, the newest examples stay, fetched pages count most."""
+"""The examples that a site's addresses are learned from: bounded, the newest stay, fetched pages count
+most.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is legal in rules and yet probably not meant."""
+"""Warnings about rules that are valid and yet probably not meant."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From example addresses to regular expressions that a person can read.
+"""Makes regular expressions that a person can read from example addresses.
 
 Articles are grouped by the form of their addresses: number of segments, their kinds, extension. Each group
 gives some expressions, from strict to lenient; the most lenient one that lets in few other pages is kept.

@@ -1,4 +1,4 @@
-"""What a site's article addresses look like, learned from addresses with labels.
+"""Learns from labelled addresses what a site's article addresses look like.
 
 Labels come free: links of feeds and news sitemaps and fetched pages that were articles, against links of
 navigation and fetched pages that were none. Trees over the form of the address (:mod:`newsbot.rules.trees`)

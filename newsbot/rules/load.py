@@ -1,4 +1,4 @@
-"""Loading the rules folder: all files, all problems at once."""
+"""Loads the rules folder: all files, all problems at once."""
 
 from __future__ import annotations
 

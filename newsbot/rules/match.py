@@ -1,4 +1,4 @@
-"""What a rule says of a URL: the question that is asked for every link, some hundred times a page.
+"""Matches a URL against a rule: asked for every link, some hundred times a page.
 
 All patterns of a rule are searched at once; the first one that matches decides.
 """

@@ -1,4 +1,4 @@
-"""Rules that change while a crawl runs: read again when a file changed, or left as they were."""
+"""Reads the rules again when a file has changed while a crawl runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All rules of a crawl, and which of them holds for a URL."""
+"""All rules of a crawl, and which of them applies to a URL."""
 
 from __future__ import annotations
 

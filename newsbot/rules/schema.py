@@ -1,4 +1,4 @@
-"""What a rule says of one site. Loading and checking files is in :mod:`newsbot.rules.load`."""
+"""The rule of one site, as data. Loading and checking files is in :mod:`newsbot.rules.load`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading the selectors of rule files: CSS or ``xpath:``, both become one XPath."""
+"""Reads the selectors of rule files: CSS or ``xpath:``, both become one XPath."""
 
 from __future__ import annotations
 

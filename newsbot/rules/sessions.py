@@ -1,4 +1,4 @@
-"""Query keys that carry a session's id: whatever their value is, the page is the same.
+"""Query keys that carry a session id: addresses that differ only in their values are one page.
 
 Usual names of such keys are dropped from every address (:mod:`newsbot.urls`). Others a site gives away:
 articles that were fetched under two values of a key have the same text, in several places of the site,

@@ -1,4 +1,4 @@
-"""How much an address alone looks like an article's.
+"""How much a URL alone looks like the address of an article.
 
 Each feature of the path adds to the log-odds; the sum through the logistic function is the prior.
 Knows no site: what a site's addresses look like is for its rule, and for what is learned from it.

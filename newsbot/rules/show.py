@@ -1,4 +1,4 @@
-"""What people are shown of rules: which one holds, what it says, and where that is written."""
+"""Shows rules to people: which one applies, what it says, and where that is written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be said of an address in yes-or-no questions: which segments, numbers, dates, slugs, ids, keys.
+"""Yes-or-no features of a URL: its segments, numbers, dates, slugs, ids, keys.
 
 Each trait is a short name, ``1=news`` (the first segment is *news*), ``last:number``, ``last words>=3``,
 ``ext=html``, ``?id``. What is learned of a site are trees over these names (:mod:`newsbot.rules.trees`), and

@@ -1,4 +1,4 @@
-"""Reading YAML as nodes, so that every fault has its line; bounded, and without aliases.
+"""Reads YAML as nodes, so that every fault has its line; bounded, and without aliases.
 
 Aliases are refused: nine lines of them make a billion values, and rules do not need them.
 """

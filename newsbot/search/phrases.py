@@ -1,4 +1,4 @@
-"""Finding several texts and expressions in one page's visible text, in bounded time.
+"""Finds several texts and expressions in one page's visible text, in bounded time.
 
 The texts are one expression, a tree of their beginnings in a look-ahead: one pass finds the longest text
 that begins at each place, and with it all shorter ones that it begins with. So overlapping texts are all

@@ -1,4 +1,4 @@
-"""What people type into a search: words, ``"a phrase"``, ``-without``, and fields.
+"""Parses what people type into a search: words, ``"a phrase"``, ``-without``, and fields.
 
 Fields: ``title:`` and ``author:`` with a word or a phrase, ``site:`` and ``lang:`` (several: any of
 them), ``since:`` and ``until:`` with a day, month or year (``2024``, ``2024-05``, ``2024-05-31``; UTC,

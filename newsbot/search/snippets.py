@@ -1,4 +1,4 @@
-"""A few words of an article around what was searched, with the matches between ``[`` and ``]``."""
+"""Cuts a few words around what was searched out of an article, with the matches between ``[`` and ``]``."""
 
 from __future__ import annotations
 

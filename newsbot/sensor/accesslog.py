@@ -1,4 +1,4 @@
-"""Changes of a site as its access log shows them (nginx and Apache, common and combined format).
+"""Finds the changes of a site in its access log (nginx and Apache, common and combined format).
 
 A log has no texts. A page that was asked for and answered with 200 is news if its address was not in the
 log before, or if its size changed by more than a little, twice in a row: then it is no counter's digit.

@@ -1,4 +1,4 @@
-"""The hash of what a page says, which stays the same while only its frame changes.
+"""The hash of a page's text, which stays the same while only the frame of the page changes.
 
 Counters, advertisements and dates in menus change with every answer; an article's text does not.
 """

@@ -1,4 +1,4 @@
-"""Sends notices in the background: what a site's visitors wait for never waits for us.
+"""Sends notices in the background, so that the site's visitors never wait for them.
 
 Addresses are gathered for a moment and sent together, signed (see :mod:`newsbot.push.signatures`). When
 newsbot is away, the latest MAX_WAITING are kept and sent later; nothing is ever raised into the site.

@@ -1,4 +1,4 @@
-"""What both kinds of sensors share: which answers count, and what is done with them, behind the response."""
+"""What both kinds of sensors share: which responses count, and what is done with them afterwards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a site's word about canonical addresses can be believed: its last claims that could be checked.
+"""Whether the canonical addresses that a site names can be believed: its last claims that could be checked.
 
 A claim is checked when both pages were read: the one that names another as its canonical address, and the
 one that is named. Claims that show by their form (:mod:`newsbot.extraction.page.variants`) are not

@@ -1,4 +1,4 @@
-"""What is kept of each site beyond one crawl: its counters, its last article, its last error."""
+"""What is kept of each site from crawl to crawl: its counters, its last article, its last error."""
 
 from __future__ import annotations
 

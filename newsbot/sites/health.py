@@ -1,4 +1,4 @@
-"""Whether a site still gives articles as it used to: the last pages against all before them."""
+"""Whether a site still gives articles as it used to: its last pages compared with all before them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sites that a person has paused: no worker is handed their URLs until they are let go on.
+"""Sites that a person has paused: their URLs are not leased until they are resumed.
 
 A pause is a note in the storage, so that it holds for all workers and over restarts. What is being fetched
 when it begins is still finished; what waits stays where it is.

@@ -1,4 +1,4 @@
-"""What was taken out and is to stay out: one note for each URL or domain (``scrapy remove``).
+"""What was taken out and must stay out: one note for each URL or domain (``scrapy remove``).
 
 A crawl reads them every few seconds: a link to such a page is rejected, one that is queued is not fetched,
 and an article that comes all the same, under another address or from a file, is not stored.

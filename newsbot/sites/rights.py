@@ -1,4 +1,4 @@
-"""What the sites of a crawl say of AI for all their pages: robots.txt and tdmrep.json, by origin."""
+"""What the sites of a crawl say about AI for all their pages: robots.txt and tdmrep.json, by origin."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a crawl's stats say, in the words that people read: totals, rates, one row a site.
+"""Figures from the stats of a crawl: totals, rates, one row for each site.
 
 Pure functions over the stats dict (``newsbot/<area>/<what>[/<detail>]``). A stat that is missing or
 is no number counts as nothing: figures never stop a crawl.

@@ -1,4 +1,4 @@
-"""``scrapy crawl monitor``: asks for every known page of sites, politely, and keeps what it answers."""
+"""``scrapy crawl monitor``: requests every known page of sites, politely, and keeps what it answers."""
 
 from __future__ import annotations
 

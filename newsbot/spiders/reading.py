@@ -1,4 +1,4 @@
-"""Reading one answer: which kind it turned out to be, and what it gives."""
+"""Reads one response: finds its kind, and gives its links or its article."""
 
 from __future__ import annotations
 

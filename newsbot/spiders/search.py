@@ -1,4 +1,4 @@
-"""``scrapy crawl search``: finds texts on the pages of sites, and keeps where each of them stands."""
+"""``scrapy crawl search``: finds texts on the pages of sites, and keeps where each of them is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sitemap indexes: which of their files are read, which first, and when again.
+"""Sitemap indexes: which of their files are read, in which order, and when again.
 
 An index may name a hundred thousand files. Read are those whose ``lastmod`` is new enough and newer than our
 last look, the newest first; what says no date is tried from both ends of the list, what calls itself news

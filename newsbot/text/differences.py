@@ -1,4 +1,4 @@
-"""What changed from one version of an article to the next, for people and programs."""
+"""The differences between one version of an article and the next, for people and programs."""
 
 from __future__ import annotations
 

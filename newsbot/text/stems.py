@@ -1,4 +1,4 @@
-"""Words as full-text search compares them: folded, and cut to their stem.
+"""Words as full-text search compares them: normalized, and cut to their stem.
 
 Russian and English word forms meet in their stem (Snowball's algorithms, by PyStemmer); words of
 other alphabets are compared as they are. Both what is stored and what is asked goes through here.

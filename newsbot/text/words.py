@@ -1,4 +1,4 @@
-"""What a word is: the one form of text behind duplicate keys, signatures and full-text search.
+"""What a word is: the one form of text that duplicate keys, signatures and full-text search use.
 
 :func:`fold` makes texts equal that people take for the same: case, ё and е, accents, ligatures and
 widths (Unicode's NFKD), invisible characters, the points of Arabic and Hebrew. й, the Japanese voiced

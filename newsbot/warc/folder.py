@@ -1,4 +1,4 @@
-"""A folder of WARC files that one process writes to, one after the other.
+"""A folder of WARC files that one process writes, one file after the other.
 
 While a file is written its name ends in ``.open`` and it is locked. A record is one write, so that a process
 that is killed leaves whole records; what a power failure cut off is taken away by the next process that opens

@@ -1,4 +1,4 @@
-"""Reading WARC files that others wrote (1.0 and 1.1, gzip a record or plain; CC-NEWS among them), bounded.
+"""Reads WARC files that others wrote (1.0 and 1.1, gzip by record or plain; CC-NEWS among them), bounded.
 
 Whatever a file says, one record takes no more memory than its caller allows: lines, headers and bodies have
 limits, compressed ones are unpacked only as far as the limit, and what is longer is passed over.

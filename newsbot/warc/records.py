@@ -1,4 +1,4 @@
-"""WARC records as bytes."""
+"""Makes WARC records as bytes."""
 
 from __future__ import annotations
 

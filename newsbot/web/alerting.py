@@ -1,4 +1,4 @@
-"""Rounds of alerts in ``scrapy serve``: while no crawl runs somebody must say so."""
+"""Rounds of alerts in ``scrapy serve``, so that alerts are sent while no crawl runs, too."""
 
 from __future__ import annotations
 

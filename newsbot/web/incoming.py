@@ -1,4 +1,4 @@
-"""What is read from a request: the fields of its form, and who sends it."""
+"""Reads requests: the fields of a form, and the address of the sender."""
 
 from __future__ import annotations
 

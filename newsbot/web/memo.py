@@ -1,4 +1,4 @@
-"""Figures that are dear: computed in the background, shown from memory, with the moment they were true."""
+"""A cache of expensive figures: computed in the background, shown with the moment they were computed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where believed notices go: what they name is fetched now, if we know it, within the budget of its host.
+"""Acts on believed notices: what they name is fetched now, if it is known, within the budget of its host.
 
 Storage and frontier belong to one thread (:class:`OffThread`).
 """

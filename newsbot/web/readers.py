@@ -1,4 +1,4 @@
-"""Threads that look at the data for the dashboard: each has storage and frontier of its own.
+"""Threads that read the data for the dashboard: each has a storage and a frontier of its own.
 
 The push receiver's thread never waits for them. What takes too long is broken off, and what would wait behind
 too many others is refused: a page that cannot be shown now says so at once.

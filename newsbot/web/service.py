@@ -1,4 +1,4 @@
-"""The process of ``scrapy serve``: opens the data, serves, and does its rounds until it is stopped."""
+"""The process of ``scrapy serve``: opens the data, serves, and does its regular work until it is stopped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Asks hubs to tell us of changes, and again before their leases end."""
+"""Subscribes to hubs, and renews each subscription before its lease ends."""
 
 from __future__ import annotations
 

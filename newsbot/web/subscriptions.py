@@ -1,4 +1,4 @@
-"""The subscriptions of this newsbot: kept as notes, by topic; and the hubs that the crawl found.
+"""The subscriptions of this newsbot, kept as notes by topic; and the hubs that the crawl found.
 
 The crawl writes a note of kind HUB for each feed that names one; here follows a subscription for it. There
 is one subscription a feed: with its first hub that takes it.

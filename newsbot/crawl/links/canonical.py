@@ -1,4 +1,4 @@
-"""Other addresses of a page: redirects, and what it calls its canonical address (a claim).
+"""Other addresses of a page: redirects, and the canonical address that it names (a claim).
 
 Other addresses are marked as done, so that they never cost a download. Most claims are right. Some are not:
 a template names one article on all pages, a head was copied. So a claim alone never keeps the crawl from

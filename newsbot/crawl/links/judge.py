@@ -1,4 +1,4 @@
-"""Which links are followed: each is judged by its site's rule, what is learned of the site, and the scope."""
+"""Decides which links are followed, by the site's rule, what was learned of the site, and the scope."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lists that nobody vouches for (pages of a section, years of an archive) are tried before more are read.
+"""Tries one list of a kind (pages of a section, years of an archive) before more of that kind are read.
 
 One of a kind is visited; what it leads to tells whether the others are worth it
 (:mod:`newsbot.discovery.list_probing`

@@ -1,4 +1,4 @@
-"""From found links to queued URLs: each link is judged, then known or new, then in the frontier.
+"""Queues the links that were found: each is judged and, if it is new, recorded and put into the frontier.
 
 The order of writes matters: page records first, then the frontier, and both before the page that gave the
 links is acknowledged. After a crash in between the page is only read again.

@@ -1,4 +1,4 @@
-"""Feeds and sitemaps where they lie on many sites, tried when a site names none that is there.
+"""Asks for feeds and sitemaps at the usual addresses when a site names none that is there.
 
 When neither the home page nor robots.txt has named a feed or sitemap, or those turn out to be dead, the
 usual places (:func:`newsbot.discovery.autodiscovery.usual_places`) are asked for, one after the other, as

@@ -1,4 +1,7 @@
-"""The near-duplicate index in Redis."""
+"""The near-duplicate index in Redis.
+
+* ``index``: the index; its scripts are in ``newsbot/dedup/lua``
+"""
 
 from newsbot.dedup.redis.index import RedisIndex, empty
 

@@ -1,4 +1,11 @@
-"""The near-duplicate index in the embedded data file."""
+"""The near-duplicate index in the embedded data file.
+
+Files in reading order:
+
+* ``index``: the index itself
+* ``postings``: postings of many texts in one row, and the recent ones in memory
+* ``folding``: moves recent postings into their buckets
+"""
 
 from newsbot.dedup.sqlite.index import SqliteIndex, empty
 

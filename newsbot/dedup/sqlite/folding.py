@@ -1,4 +1,4 @@
-"""Recent postings go into their buckets, one chunk of all buckets at a time, and what is gone leaves them.
+"""Moves recent postings into their buckets, one chunk of all buckets at a time, and removes expired ones.
 
 A turn reads and writes each bucket of its chunk once, however many postings it gets; it takes some
 milliseconds and is part of the insertion whose turn it is.

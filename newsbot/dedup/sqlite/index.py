@@ -1,4 +1,4 @@
-"""The index itself; what it promises: :mod:`newsbot.dedup.index`.
+"""The near-duplicate index in SQLite; what it guarantees: :mod:`newsbot.dedup.index`.
 
 Looking and inserting are one transaction. A text is one row (:mod:`newsbot.dedup.record`); its postings, one
 a passage and one for its id, are noted together in another row until they lie in 65,536 buckets, each a row

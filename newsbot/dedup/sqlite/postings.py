@@ -1,4 +1,4 @@
-"""Postings of many texts in one row: under which hash which text is noted.
+"""Postings of many texts in one row: which text is listed under which hash.
 
 A hash has 32 bits: the upper ones say in which of 65,536 buckets its postings lie, the lower ones (its *tag*)
 stand there beside the number of the text, together six bytes. A bucket is all its numbers, the oldest text

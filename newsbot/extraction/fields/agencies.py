@@ -1,4 +1,4 @@
-"""News agencies that a page names as an author or a source, under one name each."""
+"""News agencies that a page names as an author or a source, each under one name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Elements that markup names after authors, in one walk; XPath takes several times as long."""
+"""Finds the elements that markup names after authors, in one walk; XPath takes several times as long."""
 
 from __future__ import annotations
 

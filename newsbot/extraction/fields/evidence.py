@@ -1,4 +1,4 @@
-"""What speaks for a value of a field: the value, where it was found, how far it is trusted."""
+"""Evidence for the value of a field: the value, where it was found, how far it is trusted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The language of a text: by its letters, then by its small words; the page's own tag is only a prior."""
+"""The language of a text: by its letters, then by its small words; the page's own tag is only a hint."""
 
 from __future__ import annotations
 

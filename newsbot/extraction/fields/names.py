@@ -1,4 +1,4 @@
-"""Names out of bylines as pages write them: without "by", offices, dates, addresses and handles."""
+"""Takes names out of bylines: without "by", offices, dates, addresses and handles."""
 
 from __future__ import annotations
 

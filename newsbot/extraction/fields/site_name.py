@@ -1,4 +1,4 @@
-"""What a site is called, and headlines without it."""
+"""The name of a site, and headlines without it."""
 
 from __future__ import annotations
 

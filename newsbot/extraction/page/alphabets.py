@@ -1,4 +1,4 @@
-"""How much a text looks as people write it, by its letters alone: what chooses between encodings.
+"""Measures by its letters alone whether a text was decoded correctly; this chooses between encodings.
 
 The bytes of one encoding, read as another, give letters too, but not those that one language has, and not
 where words have them: capitals inside of words, endings in the middle, letters of two scripts side by side.

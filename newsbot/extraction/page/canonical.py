@@ -1,4 +1,4 @@
-"""The address that a page gives itself, where it can be believed."""
+"""The canonical address that a page names, where it can be believed."""
 
 from __future__ import annotations
 

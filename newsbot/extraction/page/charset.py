@@ -1,4 +1,4 @@
-"""From the bytes of a page to text, when the declared encoding may be wrong.
+"""Decodes the bytes of a page when the declared encoding may be wrong.
 
 The order: byte order mark; UTF-8 if the bytes are valid UTF-8 (text in another encoding hardly ever
 is); what the server or the page declares, unless the letters say otherwise (:mod:`alphabets`).

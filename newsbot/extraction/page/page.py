@@ -1,4 +1,4 @@
-"""A parsed page and all that its head and its markup say about it, collected in one walk."""
+"""A parsed page with all that its head and its markup say about it, collected in one walk."""
 
 from __future__ import annotations
 

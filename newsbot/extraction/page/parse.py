@@ -1,4 +1,4 @@
-"""From the bytes of a page to a tree, in bounded time and memory whatever the bytes are."""
+"""Parses the bytes of a page into a tree, in bounded time and memory whatever the bytes are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Two addresses of one page that can be told by their form alone: AMP, print, mobile host, parameters."""
+"""Whether two addresses are forms of one page, by the addresses alone: AMP, print, mobile host,
+parameters.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,12 @@
-"""The frontier in Redis."""
+"""The frontier in Redis.
+
+Files in reading order:
+
+* ``frontier``: the frontier itself
+* ``scripts``: the Lua scripts of ``newsbot/frontier/lua``, one method each
+* ``keys``: the names of the keys
+* ``codec``: entries as Redis keeps them
+"""
 
 from newsbot.frontier.redis.frontier import RedisFrontier
 

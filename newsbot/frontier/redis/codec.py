@@ -1,4 +1,4 @@
-"""Entries as Redis keeps them: numbers that scripts read, then JSON that they do not."""
+"""Encodes entries for Redis: numbers that scripts read, then JSON that they do not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The names of the keys. What each holds is written at the head of ``newsbot/frontier/lua/lib.lua``.
+"""The names of the keys in Redis. What each holds is written at the head of ``newsbot/frontier/lua/lib.lua``.
 
 All keys of one frontier carry one hash tag (``{newsbot:0}``), so that Redis Cluster keeps them on one node
 and a script may change them together. A crawl that outgrows a node gets more frontiers, one for each part

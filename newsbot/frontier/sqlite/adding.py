@@ -1,4 +1,4 @@
-"""What becomes of entries that are added: verdicts first, then all writes at once."""
+"""Adds entries: first decides on each of them, then writes all at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which entries are handed out next, and what has to happen before that can be said."""
+"""Leases entries: chooses the next ones, and does first what the choice depends on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is still to come, and when: counted and computed from indexes, without looking at every row."""
+"""What is still due, and when: computed from indexes, without looking at every row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Copies of all entries of the file, and taking them; see :mod:`newsbot.frontier.base`."""
+"""Copies all entries out of the file, and takes copies in; see :mod:`newsbot.frontier.base`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Exports that go on where the last one of the same name ended: each version of an article exactly once.
+"""Incremental exports: each begins where the last one of the same name ended, and has each version of an
+article once.
 
 The state is a note in the storage. A file is written under a temporary name; then the note says that it is
 about to get its own; then it gets it; then the note says that it is done. Whoever comes after a crash sees by

@@ -1,4 +1,4 @@
-"""Articles from WARC files: each archived page goes the way of a fetched one, through the same pipelines.
+"""Imports articles from WARC files: each archived page goes through the same pipelines as a fetched one.
 
 Where a file stands is noted in the storage, so that an import that is broken off goes on there. A page that
 is an article is known from then on: no crawl fetches it as a new one.

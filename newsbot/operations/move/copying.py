@@ -1,4 +1,4 @@
-"""The copying itself: batch by batch, each noted when it is safe on the other side."""
+"""Copies everything batch by batch; each batch is noted when it is safe on the other side."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far a move has come, in a small file: killed at any moment, the same command goes on there."""
+"""The progress of a move, in a small file: if it is killed, the same command continues there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Are both sides the same: counts, and checksums that do not depend on the order."""
+"""Compares both sides of a move: counts, and checksums that do not depend on the order."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""From a query to hits: entries of the index that are the present version of an article, with their
-snippets."""
+"""Turns matches into hits: only present versions of articles, with their snippets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The thread that keeps the index in order beside a process that stores articles."""
+"""The thread that maintains the index beside a process that stores articles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the word index asks of a backend: numbered blocks, one state, and the list of what waits."""
+"""The interface of a backend to the word index: numbered blocks, one state, and the list of what waits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writing segments: from articles that wait, and from smaller segments."""
+"""Writes segments: from articles that wait, and from smaller segments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When what is written: one process at a time folds what waits, and merges segments.
+"""Decides when segments are written: one process at a time folds what waits, and merges segments.
 
 The state names who may, and until when; every change of it fails when somebody else changed it
 meanwhile, so that a process that was away too long does no harm.

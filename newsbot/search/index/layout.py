@@ -1,4 +1,4 @@
-"""How a segment lies in blocks of some 16 kB.
+"""The layout of a segment: blocks of some 16 kB.
 
 First the number of words of each article (uint16), then the moments (int64), then keys with versions,
 256 articles a block. Then buckets of terms by hash: names, in how many articles, the articles (uint16)

@@ -1,4 +1,4 @@
-"""Which articles of a view a query finds, and how well: sets as masks over its articles.
+"""Finds which articles of a view match a query, and how well: sets as masks over its articles.
 
 Rank is BM25 (Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009) with the usual
 constants; a word of the title counts as four.

@@ -1,4 +1,4 @@
-"""Asking the index: all segments and what waits, the newest first.
+"""Searches the index: all segments and what waits, the newest first.
 
 By time, segments older than what was found are not looked at. By rank, all that match are ranked, up to
 the newest :data:`MAX_RANKED` in segments looked at; phrases of words that most articles have, up to

@@ -1,4 +1,4 @@
-"""Which segments there are, who may write them now, and which ones are to be merged."""
+"""The list of segments, who may write them now, and which ones are to be merged."""
 
 from __future__ import annotations
 

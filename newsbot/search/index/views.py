@@ -1,4 +1,4 @@
-"""Articles that can be asked together: those of a segment, or a few that wait, read as one."""
+"""Articles that are searched together: those of a segment, or a few that wait, read as one."""
 
 from __future__ import annotations
 

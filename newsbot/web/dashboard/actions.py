@@ -1,4 +1,4 @@
-"""What people may do here: queue URLs, have one fetched again, pause a site and let it go on."""
+"""What people can do in the dashboard: queue URLs, fetch one again, pause a site and resume it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which address leads to what."""
+"""The application of the dashboard: which path leads to which handler."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Articles: found by words and filters, one of them whole, and stories."""
+"""Data of articles: search by words and filters, one article in full, stories."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is answered where no handler answers: addresses that lead nowhere, long bodies, our own faults."""
+"""Error responses: paths that do not exist, long bodies, faults of newsbot."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The dear figures of the dashboard, each computed anew when it is as old as said here."""
+"""The expensive figures of the dashboard, each with the age at which it is computed again."""
 
 from __future__ import annotations
 

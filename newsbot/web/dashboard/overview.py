@@ -1,4 +1,4 @@
-"""How the crawl does as a whole: articles by hour and day, latency, errors, queue, workers, troubles."""
+"""The state of the crawl as a whole: articles by hour and day, latency, errors, queue, workers, troubles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pages for people."""
+"""The HTML pages for people."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What requests may say: read, checked, and described by the same declarations."""
+"""The parameters of requests: read, checked, and described by the same declarations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plots as inline SVG: colours come from the page's style sheet, so that they follow light and dark.
+"""Plots as inline SVG: colours come from the page's style sheet, so that they follow light and dark mode.
 
 Every text in them is escaped. Each bar tells its figure to who points at it, and the whole plot has a
 sentence for who cannot see it.

@@ -1,4 +1,4 @@
-"""From figures to pages: templates with everything escaped, and the headers of each answer."""
+"""Renders pages from figures: templates that escape everything, and the headers of each response."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From the types of answers to JSON, and to the JSON Schema that the API's description shows of them."""
+"""Converts answers to JSON, and their types to the JSON Schema in the description of the API."""
 
 from __future__ import annotations
 

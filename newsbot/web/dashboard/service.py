@@ -1,4 +1,4 @@
-"""What all pages share: the data, the figures from memory, who may see what, and how answers look."""
+"""What all pages share: the data, cached figures, access, and the form of answers."""
 
 from __future__ import annotations
 

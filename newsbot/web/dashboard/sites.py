@@ -1,4 +1,4 @@
-"""How each site and each of its sources does, for lists and for one site."""
+"""The state of each site and each of its sources, as a list and for one site."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures and calendars that are not those of Europe: Arabic and Indic digits, Persian and Thai years."""
+"""Digits and calendars that are not European: Arabic and Indic digits, Persian and Thai years."""
 
 from __future__ import annotations
 

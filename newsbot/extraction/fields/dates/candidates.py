@@ -1,4 +1,6 @@
-"""The times that a page, its address and the link to it name: where each stands, how far it is trusted."""
+"""Candidates for the date: times that a page, its address and the link to it name, each with its place and
+trust.
+"""
 
 from __future__ import annotations
 

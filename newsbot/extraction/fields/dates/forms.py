@@ -1,4 +1,4 @@
-"""The forms in which pages write a date, with or without a clock, as regular expressions."""
+"""Regular expressions for the forms in which pages write a date, with or without a time."""
 
 from __future__ import annotations
 

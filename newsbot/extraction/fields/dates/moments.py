@@ -1,4 +1,4 @@
-"""Moments as pages write them: with or without time and zone, for machines or in words.
+"""Parses moments as pages write them: with or without time and zone, for machines or in words.
 
 Nothing is guessed silently: a :class:`Written` moment says how exact it is and whether its zone was
 written. Formats: RFC 3339 and ISO 8601 in common forms, RFC 2822, POSIX seconds and milliseconds, and

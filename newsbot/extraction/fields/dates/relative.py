@@ -1,4 +1,4 @@
-"""Times told from the reader's day: "5 minutes ago", "yesterday, 14:05", "вчера в 14:05".
+"""Times relative to the reader's day: "5 minutes ago", "yesterday, 14:05", "вчера в 14:05".
 
 They hold only for the moment at which the page was fetched, so they are read against that.
 """

@@ -1,4 +1,4 @@
-"""Dates in the visible text of a page: bylines, date lines, the surroundings of the headline."""
+"""Dates in the visible text of a page: in bylines, in date lines, around the headline."""
 
 from __future__ import annotations
 

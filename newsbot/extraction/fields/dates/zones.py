@@ -1,4 +1,4 @@
-"""The clock of a site, where a page writes its times in UTC only.
+"""The time zone of a site whose pages give times in UTC only.
 
 The moment is known then; what is missing is the day on which the site's readers saw it. A clock time that
 the page shows tells it exactly. A mere day (in the address, beside the headline) tells it only together
