@@ -28,11 +28,11 @@ from pymongo import MongoClient
 
 from benchmarks.servers import own_mongo
 from benchmarks.texts import page
-from newsbot.alerts.measuring import measure
+from newsbot.alerts.measurements import measure
 from newsbot.alerts.rules import Limits, find
 from newsbot.frontier.sqlite.frontier import SqliteFrontier
 from newsbot.items import Kind, PageRecord
-from newsbot.monitoring.keeping import keep_report, kept_report
+from newsbot.monitoring.kept_reports import keep_report, kept_report
 from newsbot.monitoring.report import site_report
 from newsbot.recrawl.rhythm import Rhythm
 from newsbot.storage.base import Storage

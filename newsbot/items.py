@@ -49,7 +49,7 @@ class Reason(StrEnum):
     """Why something was done or left: tokens that the crawl compares, as data, stats and records have them.
 
     Other tokens exist that nobody compares, such as ``http_503`` or ``feed_empty``. Sentences are made where
-    people read them (:mod:`newsbot.operations.explanation`).
+    people read them (:mod:`newsbot.operations.explain_text`).
     """
 
     # why a URL was queued, or was marked as done without a visit

@@ -40,7 +40,6 @@ REDIRECT_PRIORITY_ADJUST = 0
 # --- parts
 SCHEDULER = "newsbot.crawl.scheduler.FrontierScheduler"
 TWISTED_DNS_RESOLVER = "newsbot.crawl.address_guard.GuardedResolver"
-DOWNLOAD_HANDLERS = {"https": "newsbot.downloads.DownloadHandler"}
 DOWNLOADER_MIDDLEWARES = {
     "scrapy.downloadermiddlewares.offsite.OffsiteMiddleware": None,  # judged before a link is queued
     "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,

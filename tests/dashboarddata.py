@@ -7,11 +7,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
 from newsbot import backends
-from newsbot.alerts import book as alertbook
+from newsbot.alerts import state as alertbook
 from newsbot.alerts.rules import Alert
 from newsbot.frontier.base import Entry
 from newsbot.items import Article, Kind, PageRecord
-from newsbot.monitoring.keeping import keep_report
+from newsbot.monitoring.kept_reports import keep_report
 from newsbot.monitoring.report import site_report
 from newsbot.push.trust import TRUST, Trust
 from newsbot.search.phrases import Position

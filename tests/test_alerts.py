@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from newsbot.alerts import book
-from newsbot.alerts.measuring import KEPT_HOURS, TOTALS, Measured, Total, keep_totals, measure
+from newsbot.alerts import state as book
+from newsbot.alerts.measurements import KEPT_HOURS, TOTALS, Measured, Total, keep_totals, measure
 from newsbot.alerts.outputs import OutputError
 from newsbot.alerts.rules import EXPECTED, Alert, Limits, Message, expected_items, find
 from newsbot.alerts.watch import Options, Watch, tell

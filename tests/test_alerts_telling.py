@@ -16,9 +16,9 @@ import pytest
 
 from benchmarks.demoweb.messages import Answer, Request
 from newsbot.alerts import outputs
-from newsbot.alerts.book import LOCK
 from newsbot.alerts.outputs import Command, Mail, OutputError, Webhook, outputs_from
 from newsbot.alerts.rules import Alert, Message
+from newsbot.alerts.state import LOCK
 from newsbot.alerts.watch import options_from
 from newsbot.errors import ArgumentError
 from tests.commandline import Place

@@ -6,7 +6,7 @@ from itertools import count
 
 import pytest
 
-from newsbot.sites.canonical_trust import NOTE_KIND, WINDOW, SiteClaims, Word, word_of
+from newsbot.sites.canonical_trust import NOTE_KIND, WINDOW, CanonicalTrust, Word, word_of
 
 SITE = "news.test"
 
@@ -37,18 +37,18 @@ def see(desk, claims, *told):
 
 
 def test_what_was_seen_counts_at_once_and_is_kept(desk):
-    notes, claims = desk.context.notes, SiteClaims()
+    notes, claims = desk.context.notes, CanonicalTrust()
     see(desk, claims, True, True, True)
     assert claims.word(notes, SITE) is Word.GOOD
-    assert SiteClaims().word(notes, SITE) is Word.UNPROVEN
+    assert CanonicalTrust().word(notes, SITE) is Word.UNPROVEN
     claims.write(notes)
-    assert SiteClaims().word(notes, SITE) is Word.GOOD
+    assert CanonicalTrust().word(notes, SITE) is Word.GOOD
     claims.write(notes)
     assert len(notes.all(NOTE_KIND)[SITE]["claims"]) == 3
 
 
 def test_people_are_told_once_that_a_site_is_not_believed(desk, caplog):
-    claims = SiteClaims()
+    claims = CanonicalTrust()
     see(desk, claims, True, False, False, True)
     told = [record.getMessage() for record in caplog.records if "not believed" in record.getMessage()]
     assert len(told) == 1
@@ -56,7 +56,7 @@ def test_people_are_told_once_that_a_site_is_not_believed(desk, caplog):
 
 
 def test_workers_learn_of_each_other_what_a_word_is_worth(desk):
-    notes, one, other = desk.context.notes, SiteClaims(), SiteClaims()
+    notes, one, other = desk.context.notes, CanonicalTrust(), CanonicalTrust()
     see(desk, one, True, True)
     see(desk, other, True)
     other.write(notes)
@@ -70,14 +70,14 @@ def test_workers_learn_of_each_other_what_a_word_is_worth(desk):
 
 
 def test_old_claims_are_forgotten(desk):
-    claims = SiteClaims()
+    claims = CanonicalTrust()
     see(desk, claims, False, *[True] * WINDOW)
     claims.write(desk.context.notes)
     assert [right for _, right in desk.context.notes.all(NOTE_KIND)[SITE]["claims"]] == [1] * WINDOW
 
 
 def test_a_page_counts_once_however_often_it_is_looked_at(desk):
-    notes, claims = desk.context.notes, SiteClaims()
+    notes, claims = desk.context.notes, CanonicalTrust()
     for _ in range(9):
         claims.saw(notes, SITE, "https://news.test/1", right=True)
         claims.write(notes)
@@ -89,7 +89,7 @@ def test_a_page_counts_once_however_often_it_is_looked_at(desk):
 
 
 def test_a_site_that_was_taken_out_leaves_nothing(desk):
-    claims = SiteClaims()
+    claims = CanonicalTrust()
     see(desk, claims, True)
     claims.write(desk.context.notes, lambda domain: domain == SITE)
     assert desk.context.notes.all(NOTE_KIND) == {}
@@ -98,7 +98,7 @@ def test_a_site_that_was_taken_out_leaves_nothing(desk):
 @pytest.mark.parametrize("note", [{}, {"claims": None}, {"claims": "111"}, {"claims": 7}, {"claims": [[1]]}])
 def test_a_damaged_note_counts_as_nothing_seen(desk, note):
     desk.context.notes.save(NOTE_KIND, SITE, note)
-    claims = SiteClaims()
+    claims = CanonicalTrust()
     assert claims.word(desk.context.notes, SITE) is Word.UNPROVEN
     see(desk, claims, True)
     claims.write(desk.context.notes)

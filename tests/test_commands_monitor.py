@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from newsbot.monitoring.keeping import keep_report
+from newsbot.monitoring.kept_reports import keep_report
 from newsbot.monitoring.report import site_report
 from newsbot.storage.spider_results import PageCheck
 from tests.commandline import Place

@@ -10,11 +10,11 @@ import pytest
 from newsbot.dedup.minhash import signature
 from newsbot.dedup.sqlite import SqliteIndex
 from newsbot.items import Kind, PageRecord
-from newsbot.monitoring.keeping import keep_report, kept_report
+from newsbot.monitoring.kept_reports import keep_report, kept_report
 from newsbot.monitoring.report import site_report
 from newsbot.operations import remove as removing
 from newsbot.search.phrases import Position
-from newsbot.sites.removals import Tombstones, within
+from newsbot.sites.removals import RemovalNotes, within
 from newsbot.storage.sources import SiteRecord, SourceRecord
 from newsbot.storage.spider_results import PageCheck, SearchResult
 from newsbot.urls import fingerprint
@@ -105,7 +105,7 @@ def test_a_domain_goes_with_all_below_it(place):
     with place.storage() as storage:
         assert list(storage.pages.iter()) == []
         assert storage.sources.all() == []
-        tombstones = Tombstones(time.time)
+        tombstones = RemovalNotes(time.time)
         tombstones.read(storage.notes)
     assert near(place) == 0
     assert tombstones.covers(b"x" * 16, "blog.example.org:8080")

@@ -11,8 +11,8 @@ import pytest
 from newsbot.backends import open_frontier, open_storage
 from newsbot.frontier.base import Entry
 from newsbot.items import Kind, PageRecord
-from newsbot.operations.explanation import reason_text
-from newsbot.sites.removals import bury
+from newsbot.operations.explain_text import reason_text
+from newsbot.sites.removals import keep_out
 from newsbot.urls import fingerprint
 from tests.commandline import Place, article
 
@@ -218,7 +218,7 @@ def test_all_that_is_known_is_told_whatever_keeps_it(
         ]
         storage.pages.save([page(ARTICLE, history=history, referrers=["https://example.org/"])])
         storage.pages.save([page(DROPPED, history=[{"at": NOW, "event": "fetched", "status": 200}])])
-        bury(storage.notes, urls=[ARTICLE], domain=None, at=NOW, reason="letter of 5 May")
+        keep_out(storage.notes, urls=[ARTICLE], domain=None, at=NOW, reason="letter of 5 May")
     with closing(open_frontier({**place.environment, **settings})) as frontier:
         frontier.set_politeness("example.org", delay=7.5, concurrency=1)
         frontier.back_off("example.org", 900)

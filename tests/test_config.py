@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -250,6 +251,23 @@ def test_the_parts_of_today_have_not_moved() -> None:
         *PARTS,
         *("SPIDER_MODULES", "NEWSPIDER_MODULE", "COMMANDS_MODULE"),
     }
+
+
+def test_each_part_that_the_settings_name_can_be_loaded() -> None:
+    settings = Settings()
+    settings.setmodule("newsbot.settings")
+    paths = set(
+        re.findall(
+            r"newsbot\.[\w.]*\.[A-Z]\w*",
+            str(
+                [settings.get(name) for name in PARTS]
+                + [settings.getdict(name) for name in PARTS if isinstance(settings.get(name), Mapping)]
+            ),
+        )
+    )
+    assert len(paths) > 20
+    for path in paths:
+        load_object(path)
 
 
 def test_a_crawl_names_the_new_path_before_it_begins(tmp_path: Path) -> None:

@@ -16,8 +16,8 @@ from pymongo import MongoClient
 from benchmarks.demoweb.messages import Answer, Request
 from newsbot.errors import ArgumentError
 from newsbot.items import PageRecord
-from newsbot.monitoring.keeping import kept_report
-from newsbot.sites.removals import bury
+from newsbot.monitoring.kept_reports import kept_report
+from newsbot.sites.removals import keep_out
 from newsbot.spiders.monitor_arguments import parse_monitoring
 from newsbot.storage.mongo import MongoStorage
 from newsbot.storage.spider_results import CheckedPage
@@ -202,7 +202,7 @@ def test_links_are_read_so_that_broken_ones_are_found_with_who_links(
         "<a href='/taken/out'>d</a>",
     )
     with monitors.storage() as storage:
-        bury(storage.notes, urls=[f"{HOST}/taken/out"], domain=None, at=1.0, reason="")
+        keep_out(storage.notes, urls=[f"{HOST}/taken/out"], domain=None, at=1.0, reason="")
     site.page(STORIES[0], article_html(0, extra="<a href='/story/1'>x</a><a href='/nowhere/too'>y</a>"))
     world.rule("news.test", f"domain: news.test\nfeeds: {HOST}/feed.xml\nseeds: [{HOST}/]\n")
     monitors.monitor(sites="news.test", follow="links")

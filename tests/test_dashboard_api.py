@@ -19,7 +19,7 @@ from newsbot.storage.stories import story_id
 from newsbot.urls import canonicalize, fingerprint
 from newsbot.web.dashboard.api import description
 from newsbot.web.dashboard.articles import MAX_MEMBERS
-from newsbot.web.dashboard.operations import OPERATIONS
+from newsbot.web.dashboard.endpoints import OPERATIONS
 from tests.dashboarddata import SITE, address, fill, make_article
 from tests.dashboards import TOKEN, Visitor, settings_of, visit
 

@@ -17,7 +17,7 @@ import redis
 from newsbot.crawl.entries import entry_again
 from newsbot.dedup.index import KEEP
 from newsbot.dedup.minhash import signature, text_key
-from newsbot.dedup.rebuilding import rebuild
+from newsbot.dedup.rebuild import rebuild
 from newsbot.dedup.redis import RedisIndex, empty
 from newsbot.dedup.sqlite import SqliteIndex
 from newsbot.frontier.owners import owner_name

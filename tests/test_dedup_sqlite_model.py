@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from newsbot.dedup.minhash import Signature
-from newsbot.dedup.sqlite import SqliteIndex, folding, index
+from newsbot.dedup.sqlite import SqliteIndex, index
+from newsbot.dedup.sqlite import buckets as folding
 from newsbot.dedup.sqlite import postings as recent
 from tests.nearmodel import HASHES, NOW, STEPS, Model, Step, own_hash, signature_of
 

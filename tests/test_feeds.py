@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from newsbot.discovery.feedparts import Feed, FeedError, Hub
+from newsbot.discovery.feed_types import Feed, FeedError, Hub
 from newsbot.discovery.feeds import parse_feed
 from newsbot.items import Kind, Where
 

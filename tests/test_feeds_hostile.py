@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from newsbot.discovery.feedparts import MAX_ITEMS, FeedError
+from newsbot.discovery.feed_types import MAX_ITEMS, FeedError
 from newsbot.discovery.feeds import parse_feed
 from newsbot.discovery.sections import MAX_LINKS, find_links
-from newsbot.discovery.sitemapparts import MAX_URLS, SitemapError
+from newsbot.discovery.sitemap_types import MAX_URLS, SitemapError
 from newsbot.discovery.sitemaps import parse_sitemap
 from tests import warm
 

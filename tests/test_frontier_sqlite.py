@@ -13,7 +13,7 @@ from newsbot.connections import sqlite as sqlitefile
 from newsbot.errors import DataError, DataUnavailable, SchemaError
 from newsbot.frontier.sqlite import adding as sqlite_add
 from newsbot.frontier.sqlite import frontier as sqlite
-from newsbot.frontier.sqlite import handout as sqlite_handout
+from newsbot.frontier.sqlite import leasing as sqlite_handout
 from newsbot.frontier.sqlite import outlook as sqlite_outlook
 from newsbot.frontier.sqlite.frontier import SqliteFrontier
 from tests.contracts.frontier_backends import FakeClock, key_of, make_entry

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from newsbot.items import Kind, PageRecord
-from newsbot.monitoring.keeping import (
+from newsbot.monitoring.kept_reports import (
     MAX_RUNS,
     changes_of,
     forget_report,

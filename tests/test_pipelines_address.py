@@ -15,7 +15,7 @@ from newsbot.pipelines.near import NearDuplicatePipeline
 from newsbot.pipelines.store import StorePipeline
 from newsbot.pipelines.validate import ValidatePipeline
 from newsbot.sites.canonical_trust import Word
-from newsbot.sites.removals import bury
+from newsbot.sites.removals import keep_out
 from newsbot.storage.stories import story_id
 from tests.builders import make_article
 
@@ -196,6 +196,6 @@ def test_an_edit_that_comes_from_the_page_itself_is_a_version(desk):
 
 def test_taking_out_a_page_leaves_alone_what_another_one_has_under_the_url_that_it_named(desk):
     keep(desk, names(1, 2), names(2, 2))
-    bury(desk.context.notes, urls=[url(1)], domain=None, at=desk.clock(), reason="")
+    keep_out(desk.context.notes, urls=[url(1)], domain=None, at=desk.clock(), reason="")
     desk.crawl.removals.take_out()
     assert kept(desk) == {url(2): "2"}

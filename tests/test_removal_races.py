@@ -24,7 +24,7 @@ from newsbot.pipelines.near import NearDuplicatePipeline
 from newsbot.pipelines.store import StorePipeline
 from newsbot.pipelines.validate import ValidatePipeline
 from newsbot.ranking.url_learning import NOTE_KIND as LESSONS
-from newsbot.sites.removals import REFRESH, Tombstones, bury
+from newsbot.sites.removals import REFRESH, RemovalNotes, keep_out
 from newsbot.sites.shared_lines import NOTE_KIND as LINES
 from newsbot.urls import fingerprint
 from tests.builders import Desk, make_article, make_request, make_response
@@ -40,7 +40,7 @@ URL = "https://news.test/story/1"
 def desk(make_desk: Any) -> Desk:
     """One whose notes of what is out are read by its own clock."""
     desk: Desk = make_desk()
-    desk.crawl.removals._tombstones = Tombstones(desk.clock)
+    desk.crawl.removals._tombstones = RemovalNotes(desk.clock)
     desk.crawl.removals._tombstones.read(desk.context.notes)
     return desk
 
@@ -54,7 +54,7 @@ def through(desk: Desk, *kinds: Any) -> Any:
 
 
 def out(desk: Desk, **what: Any) -> None:
-    bury(desk.context.notes, **{"urls": [], "domain": None, **what}, at=desk.clock(), reason="")
+    keep_out(desk.context.notes, **{"urls": [], "domain": None, **what}, at=desk.clock(), reason="")
 
 
 @pytest.mark.parametrize("what", [{"urls": [URL]}, {"domain": "news.test"}])

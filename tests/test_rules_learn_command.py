@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from newsbot.items import Link, Where
-from newsbot.ranking.url_learning import Lessons
+from newsbot.ranking.url_learning import UrlLearning
 from newsbot.rules.schema import Rule
 from newsbot.storage.sqlite import SqliteStorage
 from tests.commandline import Place
@@ -27,7 +27,7 @@ def place(tmp_path: Path) -> Place:
     ]
     links += [Link(url=f"{SITE}/{name}", where=Where.NAVIGATION, text=name) for name in NAMES]
     with closing(SqliteStorage(place.data / "newsbot.db")) as storage:
-        lessons = Lessons(0.0)
+        lessons = UrlLearning(0.0)
         lessons.heard(Rule(domain="fresh.example"), links)
         lessons.storage = storage.notes
         lessons.write()

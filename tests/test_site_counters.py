@@ -7,7 +7,7 @@ from contextlib import closing
 import pytest
 
 from newsbot.errors import DataUnavailable
-from newsbot.sites.counters import SiteBooks
+from newsbot.sites.counters import SiteCounters
 from newsbot.storage.sqlite import SqliteStorage
 
 NOW = 1_795_000_000.0
@@ -24,7 +24,7 @@ def stats(**counters):
 
 
 def test_only_what_has_come_since_is_added(storage):
-    books = SiteBooks()
+    books = SiteCounters()
     books.write(storage, stats(pages=3, errors=1), NOW)
     books.write(storage, stats(pages=3, errors=1), NOW)
     books.write(storage, stats(pages=5, errors=1), NOW)
@@ -33,12 +33,12 @@ def test_only_what_has_come_since_is_added(storage):
 
 def test_another_crawl_adds_to_the_last(storage):
     for pages in (3, 4):
-        SiteBooks().write(storage, stats(pages=pages), NOW)
+        SiteCounters().write(storage, stats(pages=pages), NOW)
     assert storage.sites.all()["a.test"].counters == {"pages": 7}
 
 
 def test_last_times_are_kept(storage):
-    books = SiteBooks()
+    books = SiteCounters()
     books.last_article["a.test"] = 100.0
     books.last_error["a.test"] = ("timeout", 90.0)
     books.write(storage, stats(articles=1), NOW)
@@ -48,7 +48,7 @@ def test_last_times_are_kept(storage):
 
 
 def test_after_a_fault_nothing_is_missing_and_nothing_counted_twice(storage, monkeypatch):
-    books = SiteBooks()
+    books = SiteCounters()
     books.last_article["a.test"] = 100.0
     books.last_error["a.test"] = ("timeout", 90.0)
 
@@ -66,7 +66,7 @@ def test_after_a_fault_nothing_is_missing_and_nothing_counted_twice(storage, mon
 
 
 def test_what_grew_in_an_hour_is_kept_by_the_hour(storage, monkeypatch):
-    books = SiteBooks()
+    books = SiteCounters()
     books.write(storage, stats(pages=3, articles=2), NOW)
     books.write(storage, stats(pages=4, articles=2), NOW + 3600)
 

@@ -15,7 +15,7 @@ import pytest
 import newsbot.commands
 from benchmarks.demoweb.plan import MIN_ARTICLES
 from newsbot.actions.monitor import SHOWN
-from newsbot.authoring.fresh import ARTICLES
+from newsbot.authoring.new import ARTICLES
 from newsbot.cli.command import Action, NewsbotCommand, load, make_parser
 from newsbot.demo.server import DEFAULT_ARTICLES
 from newsbot.operations.exporting import FORMATS

@@ -11,7 +11,7 @@ import pytest
 from newsbot.discovery.list_probing import shape_of
 from newsbot.items import Kind, Link, Reason, Where
 from newsbot.ranking.judging import Judgement, judge
-from newsbot.ranking.url_learning import MAX_BARREN, NOTE_KIND, Lessons, kept, learns
+from newsbot.ranking.url_learning import MAX_BARREN, NOTE_KIND, UrlLearning, kept, learns
 from newsbot.rules.examples import MAX_KEPT, MIN_EXAMPLES, MIN_FETCHED, Examples
 from newsbot.rules.schema import Pattern, Rule
 from newsbot.storage.sqlite import SqliteStorage
@@ -30,8 +30,8 @@ def storage(tmp_path: Path) -> Iterator[SqliteStorage]:
         yield opened
 
 
-def taught(share: float = 0.03) -> Lessons:
-    lessons = Lessons(share)
+def taught(share: float = 0.03) -> UrlLearning:
+    lessons = UrlLearning(share)
     lessons.heard(RULE, FEED + MENU)
     return lessons
 
@@ -47,7 +47,7 @@ def test_links_of_feeds_and_menus_teach_a_site() -> None:
 
 
 def test_too_few_links_teach_nothing() -> None:
-    lessons = Lessons(0.03)
+    lessons = UrlLearning(0.03)
     lessons.heard(RULE, FEED[: MIN_EXAMPLES - 1] + MENU)
     assert lessons.rule(RULE) is None
 
@@ -61,7 +61,7 @@ def test_sites_learn_by_default_if_they_have_no_patterns(
 ) -> None:
     rule = Rule(domain="site.example", article=patterns(*article), learn=learn)
     assert learns(rule) is expected
-    lessons = Lessons(0.03)
+    lessons = UrlLearning(0.03)
     lessons.heard(rule, FEED + MENU)
     assert (lessons.rule(rule) is not None) is expected
 
@@ -77,11 +77,11 @@ def test_what_was_learned_counts_beside_the_patterns_of_a_rule_that_asks_for_it(
 
 def test_it_is_kept_for_the_next_crawl_and_joined_with_what_others_learned(storage: SqliteStorage) -> None:
     for links in (FEED[:6] + MENU[:6], FEED[6:] + MENU[6:]):
-        lessons = Lessons(0.03)  # two workers that began at the same time
+        lessons = UrlLearning(0.03)  # two workers that began at the same time
         lessons.heard(RULE, links)
         lessons.storage = storage.notes
         lessons.write()
-    later = Lessons(0.03)
+    later = UrlLearning(0.03)
     later.storage = storage.notes
     assert later.rule(RULE) is not None, "neither saw enough, both together did"
     examples, rule = kept(storage.notes, "site.example")
@@ -114,7 +114,7 @@ def test_a_pattern_whose_pages_stop_being_articles_is_given_up(caplog: pytest.Lo
 
 
 def test_few_rejected_links_are_explored_and_no_more_than_a_part_of_the_pages() -> None:
-    lessons = Lessons(0.1)
+    lessons = UrlLearning(0.1)
     links = [f"{SITE}/{name}/{other}" for name in "abcdefghijklmnopqrst" for other in range(100)]
     assert not any(lessons.explores(REJECTED, RULE, url) for url in links)  # no page was fetched yet
     for number in range(200):
@@ -123,11 +123,11 @@ def test_few_rejected_links_are_explored_and_no_more_than_a_part_of_the_pages() 
     assert 0 < len(explored) <= 0.1 * 0.5 * 200
     denied = Judgement(kind=Kind.OTHER, priority=0.0, accepted=False, reason="denied:x")
     assert not any(lessons.explores(denied, RULE, url) for url in links)
-    assert not any(Lessons(0.0).explores(REJECTED, RULE, url) for url in links)
+    assert not any(UrlLearning(0.0).explores(REJECTED, RULE, url) for url in links)
 
 
 def test_a_shape_that_was_explored_in_vain_is_left_alone() -> None:
-    lessons = Lessons(1.0)
+    lessons = UrlLearning(1.0)
     for number in range(1000):
         lessons.fetched(RULE, f"{SITE}/x/{number}", article=True, why="rule")
     for number in range(MAX_BARREN):

@@ -6,8 +6,8 @@ import time
 from contextlib import closing
 from typing import Any
 
-from newsbot.alerts.book import current
 from newsbot.alerts.rules import Alert, Message
+from newsbot.alerts.state import current
 from newsbot.alerts.watch import Delivery, Options, Watch, options_from, tell
 from newsbot.backends import open_frontier, open_storage, stored
 from newsbot.cli.command import Call

@@ -12,7 +12,7 @@ from newsbot.cli.command import Call
 from newsbot.cli.terminal import Column
 from newsbot.clock import DAY, system_clock
 from newsbot.dedup.index import Near
-from newsbot.dedup.rebuilding import rebuild, reunite
+from newsbot.dedup.rebuild import rebuild, reunite
 from newsbot.errors import ArgumentError, UserError
 from newsbot.items import Article
 from newsbot.operations.move.copying import lines

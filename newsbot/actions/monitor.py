@@ -14,7 +14,7 @@ from newsbot.cli.command import Call, did_you_mean
 from newsbot.cli.terminal import Column, when
 from newsbot.clock import iso, utc
 from newsbot.errors import ArgumentError, UserError
-from newsbot.monitoring.keeping import forget_report, monitored
+from newsbot.monitoring.kept_reports import forget_report, monitored
 from newsbot.monitoring.rendering import Row, broken_rows, change_rows, facts, moved_rows, write_reports
 from newsbot.monitoring.report import site_report
 from newsbot.storage.notes import Notes

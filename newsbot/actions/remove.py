@@ -11,7 +11,7 @@ from newsbot.clock import iso, utc
 from newsbot.errors import ArgumentError, UserError
 from newsbot.operations.remove import Found, find_domain, find_url, remove, wait_for_crawls
 from newsbot.rules import RuleSet
-from newsbot.sites.removals import REFRESH, buried, exhume
+from newsbot.sites.removals import REFRESH, allow_again, buried
 from newsbot.storage.base import Storage
 from newsbot.urls import host_key
 
@@ -70,7 +70,7 @@ def _remove(call: Call, storage: Storage, found: list[Found], rules: RuleSet) ->
 
 
 def _allow(call: Call, storage: Storage) -> int:
-    unknown = [what for what in call.options.what if not exhume(storage.notes, what)]
+    unknown = [what for what in call.options.what if not allow_again(storage.notes, what)]
     if unknown:
         raise UserError(f"{unknown[0]}: is not kept out; see: scrapy remove --list")
     call.note("may be collected again from now on")

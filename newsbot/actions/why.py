@@ -9,7 +9,7 @@ from newsbot.backends import data_file, open_rules, queued, stored
 from newsbot.cli.command import Call
 from newsbot.errors import ArgumentError, DataUnavailable
 from newsbot.operations.explain import explain
-from newsbot.operations.explanation import document, lines
+from newsbot.operations.explain_text import document, lines
 
 
 def why(call: Call) -> int:

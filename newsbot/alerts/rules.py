@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from newsbot.alerts.measuring import DAY, Measured, Total
+from newsbot.alerts.measurements import DAY, Measured, Total
 from newsbot.clock import iso, utc
 from newsbot.recrawl.planning import DEAD_AFTER
 from newsbot.recrawl.policy import HOUR

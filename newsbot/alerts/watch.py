@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from newsbot import backends
-from newsbot.alerts import book
-from newsbot.alerts.measuring import keep_totals, measure
+from newsbot.alerts import state as book
+from newsbot.alerts.measurements import keep_totals, measure
 from newsbot.alerts.outputs import AT_ONCE, Output, OutputError, outputs_from
 from newsbot.alerts.rules import RULES, Alert, Limits, Message, find
 from newsbot.clock import Clock

@@ -14,7 +14,7 @@ from xml.etree.ElementTree import ParseError
 from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import fromstring
 
-from newsbot.authoring.learned import quoted
+from newsbot.authoring.learn import quoted
 from newsbot.authoring.writing import rule_path, write_new
 from newsbot.backends import rules_folder
 from newsbot.cli.command import Call

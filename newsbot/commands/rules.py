@@ -35,7 +35,7 @@ class Command(NewsbotCommand):
         Action(
             "learn",
             "Print what was learned of a site's article addresses, and how well it holds on other links",
-            "newsbot.authoring.learned:learn_site",
+            "newsbot.authoring.learn:learn_site",
             (
                 Argument("domain", metavar="DOMAIN"),
                 Argument("--write", action="store_true", help="add the patterns to the site's rule file"),
@@ -44,7 +44,7 @@ class Command(NewsbotCommand):
         Action(
             "new",
             "Crawl a few articles of a site and write its rule, with comments, and one saved page",
-            "newsbot.authoring.fresh:new",
+            "newsbot.authoring.new:new",
             (
                 Argument("domain", metavar="DOMAIN"),
                 Argument("--articles", type=positive, default=30, metavar="N", help="how many (30)"),

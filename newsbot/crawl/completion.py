@@ -26,7 +26,7 @@ from newsbot.crawl.recrawl_policy import RecrawlPolicies
 from newsbot.crawl.removals import Removals
 from newsbot.crawl.scope import Scope
 from newsbot.crawl.site_knowledge import SiteKnowledge
-from newsbot.crawl.source_state import SourceBook
+from newsbot.crawl.source_state import SourceState
 from newsbot.crawl.visit import META_KEY, Ending, Found, Visit
 from newsbot.errors import DataError, RecordRefused
 from newsbot.frontier.base import Lease
@@ -97,7 +97,7 @@ class Completion:
         absent = visit.guessed and self._usual_places.end(visit)
         self._usual_places.judge_source(visit)
         counted = visit.keeps_book and not absent and home is None
-        book = SourceBook(self._context, self._policies.budget, visit, record.url) if counted else None
+        book = SourceState(self._context, self._policies.budget, visit, record.url) if counted else None
         decision = NOT_THERE
         if not absent:
             policy = self._policies.of(visit) if book is None else book.policy

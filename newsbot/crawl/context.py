@@ -21,7 +21,7 @@ from newsbot.frontier.base import Frontier
 from newsbot.items import Article
 from newsbot.rules import RuleSet
 from newsbot.rules.schema import Rule
-from newsbot.sites.counters import SiteBooks
+from newsbot.sites.counters import SiteCounters
 from newsbot.storage.articles import Stored
 from newsbot.storage.base import Storage
 from newsbot.storage.notes import Notes
@@ -48,7 +48,7 @@ class Context:
         self.outage = Outage()
         self.archive: Archive | None = None
         """Keeps pages as they came, where NEWSBOT_WARC_DIR says so."""
-        self.books = SiteBooks()
+        self.books = SiteCounters()
         """The last article and the last error of each site, and which counters are stored already."""
 
     # --- backends

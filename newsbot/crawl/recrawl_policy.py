@@ -138,7 +138,7 @@ PAGES: Mapping[str, Policy] = {
 
 
 class RecrawlPolicies:
-    """The policies of one crawl. ``budget`` decides on sources, see :class:`SourceBook`."""
+    """The policies of one crawl. ``budget`` decides on sources, see :class:`SourceState`."""
 
     def __init__(self, context: Context, budget: PollBudget, prices: PagePrices) -> None:
         self._context, self.budget, self._prices = context, budget, prices

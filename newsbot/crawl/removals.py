@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from newsbot.crawl.context import Context
 from newsbot.items import Article
-from newsbot.sites.removals import Latecomers, Tombstones
+from newsbot.sites.removals import LateArrivals, RemovalNotes
 
 
 class Removals:
@@ -12,7 +12,7 @@ class Removals:
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._tombstones, self._latecomers = Tombstones(context.clock), Latecomers()
+        self._tombstones, self._latecomers = RemovalNotes(context.clock), LateArrivals()
 
     def read(self) -> None:
         """Read the notes. Raises :class:`newsbot.errors.DataError`."""

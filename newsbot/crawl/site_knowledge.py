@@ -6,11 +6,11 @@ from __future__ import annotations
 
 from newsbot.crawl.context import Context
 from newsbot.crawl.removals import Removals
-from newsbot.ranking.url_learning import Lessons
-from newsbot.sites.canonical_trust import SiteClaims
+from newsbot.ranking.url_learning import UrlLearning
+from newsbot.sites.canonical_trust import CanonicalTrust
 from newsbot.sites.health import SiteHealth
 from newsbot.sites.rights import SiteRights
-from newsbot.sites.shared_lines import SiteLines
+from newsbot.sites.shared_lines import SharedLines
 
 
 class SiteKnowledge:
@@ -18,11 +18,11 @@ class SiteKnowledge:
 
     def __init__(self, context: Context, removals: Removals, *, explore: float) -> None:
         self._context, self._removals = context, removals
-        self.url_learning = Lessons(explore)
+        self.url_learning = UrlLearning(explore)
         """What the addresses of articles look like, and which query keys carry sessions."""
-        self.shared_lines = SiteLines()
+        self.shared_lines = SharedLines()
         """Lines that the articles of a site have in common: they are not part of the text."""
-        self.canonical_trust = SiteClaims()
+        self.canonical_trust = CanonicalTrust()
         """Whether the canonical addresses that a site gives can be believed."""
         self.health = SiteHealth()
         """What the last pages of each site were."""

@@ -42,7 +42,7 @@ class SourceRegistry:
         self.with_sources |= {rule.domain for rule in rules if rule.feeds or rule.sitemaps}
 
 
-class SourceBook:
+class SourceState:
     """The record of the source that a visit polls, and the policy for it."""
 
     def __init__(self, context: Context, budget: PollBudget, visit: Visit, url: str) -> None:

@@ -12,10 +12,10 @@ from datetime import UTC, datetime, tzinfo
 
 from newsbot.clock import system_clock, utc
 from newsbot.discovery.encoding import charset_of, decode, gunzip
-from newsbot.discovery.feedparts import MAX_ITEMS, Collector, Feed, FeedError
+from newsbot.discovery.feed_types import MAX_ITEMS, Collector, Feed, FeedError
+from newsbot.discovery.feed_xml import FeedHandler
 from newsbot.discovery.jsonfeed import read_json
-from newsbot.discovery.xmlfeed import FeedHandler
-from newsbot.discovery.xmlread import Malformed, pieces, read_loosely, read_strictly
+from newsbot.discovery.xml_events import Malformed, pieces, read_loosely, read_strictly
 
 MAX_BODY = 16 << 20
 """Bytes that are read of one feed; what follows is left (``too_long``)."""

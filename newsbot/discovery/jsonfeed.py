@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from newsbot.discovery.feedparts import MAX_ITEMS, MAX_RAW_LEAD, Collector, Feed, FeedError, RawItem
+from newsbot.discovery.feed_types import MAX_ITEMS, MAX_RAW_LEAD, Collector, Feed, FeedError, RawItem
 
 _WHOLE = 4 << 20
 """Characters up to which a feed is read in one go; longer ones item by item, to save memory."""

@@ -15,10 +15,10 @@ from datetime import UTC, datetime, tzinfo
 
 from newsbot.clock import system_clock, utc
 from newsbot.discovery.encoding import detect, gunzip, unpacked
-from newsbot.discovery.feedparts import FeedError
+from newsbot.discovery.feed_types import FeedError
 from newsbot.discovery.feeds import parse_feed
-from newsbot.discovery.sitemapparts import Child, Entry, SitemapCollector, SitemapError
-from newsbot.discovery.xmlread import Enough, Malformed, read_loosely, read_strictly
+from newsbot.discovery.sitemap_types import Child, Entry, SitemapCollector, SitemapError
+from newsbot.discovery.xml_events import Enough, Malformed, read_loosely, read_strictly
 from newsbot.items import Link
 
 _MAX_TEXT = 20_000
@@ -45,7 +45,7 @@ class SitemapHandler:
         self._elements = 0
 
     def start(self, name: str, attributes: dict[str, str]) -> None:  # noqa: ARG002 - none matters
-        """See :class:`newsbot.discovery.xmlread.Handler`."""
+        """See :class:`newsbot.discovery.xml_events.Handler`."""
         self._elements += 1
         if self._elements > _MAX_ELEMENTS:
             self._found.problem("too_long")
@@ -61,13 +61,13 @@ class SitemapHandler:
                 self._entry.news = True
 
     def data(self, text: str) -> None:
-        """See :class:`newsbot.discovery.xmlread.Handler`."""
+        """See :class:`newsbot.discovery.xml_events.Handler`."""
         if self._size < _MAX_TEXT:
             self._parts.append(text[:_MAX_TEXT])
             self._size += len(text)
 
     def end(self, name: str) -> None:
-        """See :class:`newsbot.discovery.xmlread.Handler`."""
+        """See :class:`newsbot.discovery.xml_events.Handler`."""
         if name == self._captured:
             if self._entry is not None:
                 setattr(self._entry, _FIELDS[name], "".join(self._parts).strip())

@@ -13,7 +13,7 @@ from newsbot.items import Kind, Link, Where
 from newsbot.ranking.judging import Judgement
 from newsbot.rules import RuleSet
 from newsbot.rules.match import classify
-from newsbot.sites.removals import Tombstones
+from newsbot.sites.removals import RemovalNotes
 from newsbot.storage.base import Storage
 from newsbot.storage.notes import Notes
 from newsbot.urls import canonicalize
@@ -63,7 +63,7 @@ def _host_is_known(storage: Storage, domain: str, host: str) -> bool:
 
 def _must_be_allowed(entries: Iterable[Entry], notes: Notes) -> None:
     """Raise :class:`ArgumentError` for what was taken out and is to stay out."""
-    tombstones = Tombstones(time.time)
+    tombstones = RemovalNotes(time.time)
     tombstones.read(notes)
     for entry in entries:
         if tombstones.covers(entry.fingerprint, entry.host):

@@ -17,7 +17,7 @@ from newsbot.rules.learn import LearnedRule
 from newsbot.rules.match import Match, classify
 from newsbot.rules.schema import Rule
 from newsbot.search.query import ArticleFilter
-from newsbot.sites.removals import tombstone_of
+from newsbot.sites.removals import removal_of
 from newsbot.storage.base import Storage
 from newsbot.urls import canonicalize, fingerprint, host_key
 
@@ -95,7 +95,7 @@ def explain(
         article=article,
         versions=len(storage.articles.versions(article.canonical_url)) if storage and article else 0,
         story=_others(storage, article) if storage and article else (),
-        removed=tombstone_of(storage.notes, key, host) if storage else None,
+        removed=removal_of(storage.notes, key, host) if storage else None,
         pace=frontier.host(host) if frontier else None,
     )
 

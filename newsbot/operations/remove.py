@@ -11,13 +11,13 @@ from typing import TypeVar
 from newsbot.clock import Clock, system_clock
 from newsbot.crawl.links.usual_places import NOTE_KIND as GUESSES
 from newsbot.dedup.index import NearIndex
-from newsbot.monitoring.keeping import forget_lists, forget_report, monitored
+from newsbot.monitoring.kept_reports import forget_lists, forget_report, monitored
 from newsbot.ranking.url_learning import NOTE_KIND as LESSONS
 from newsbot.rules import RuleSet
 from newsbot.search.query import ArticleFilter
 from newsbot.sites.canonical_trust import NOTE_KIND as CLAIMS
 from newsbot.sites.health import NOTE_KIND as HEALTH
-from newsbot.sites.removals import bury, forget_texts, within
+from newsbot.sites.removals import forget_texts, keep_out, within
 from newsbot.sites.shared_lines import NOTE_KIND as LINES
 from newsbot.storage.base import Storage
 from newsbot.storage.notes import Notes
@@ -105,7 +105,7 @@ def remove(
     The note comes first: a crawl that runs collects none of it anew.
     """
     at = clock()
-    bury(storage.notes, urls=found.addresses, domain=found.domain, at=at, reason=reason)
+    keep_out(storage.notes, urls=found.addresses, domain=found.domain, at=at, reason=reason)
     taker = storage.removal
     for some in _batches(found.articles):
         forget_texts(index, some, at)

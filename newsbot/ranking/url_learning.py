@@ -58,7 +58,7 @@ class _Site:
     barren: Counter[str] = field(default_factory=Counter)
 
 
-class Lessons:
+class UrlLearning:
     """The sites of one crawl. ``storage`` keeps what is learned; ``share`` of rejected links is explored."""
 
     def __init__(self, share: float) -> None:

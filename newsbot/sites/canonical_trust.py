@@ -55,7 +55,7 @@ def word_of(claims: Iterable[bool]) -> Word:
     return Word.GOOD if len(told) >= ENOUGH else Word.UNPROVEN
 
 
-class SiteClaims:
+class CanonicalTrust:
     """The sites of one crawl. What other workers saw is known here from the next beat on."""
 
     def __init__(self) -> None:

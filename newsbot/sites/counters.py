@@ -12,7 +12,7 @@ from newsbot.storage.sources import SiteRecord
 
 
 @dataclass(slots=True)
-class SiteBooks:
+class SiteCounters:
     """Collects in memory; :meth:`write` adds what has come since to storage."""
 
     last_article: dict[str, float] = field(default_factory=dict)

@@ -27,7 +27,7 @@ REFRESH = 10.0
 _DOMAIN = "domain:"
 
 
-class Tombstones:
+class RemovalNotes:
     """The notes as a crawl needs them."""
 
     def __init__(self, clock: Clock) -> None:
@@ -73,14 +73,14 @@ def within(host: str, domains: frozenset[str]) -> bool:
     return False
 
 
-def bury(notes: Notes, *, urls: list[str], domain: str | None, at: float, reason: str) -> None:
+def keep_out(notes: Notes, *, urls: list[str], domain: str | None, at: float, reason: str) -> None:
     """Note that these (canonical URLs, or one domain) are to stay out."""
     note: dict[str, Any] = {"at": at, **({"reason": reason} if reason else {})}
     for key in [*urls, *([_DOMAIN + domain] if domain else [])]:
         notes.save(REMOVED, key, note)
 
 
-def exhume(notes: Notes, what: str) -> bool:
+def allow_again(notes: Notes, what: str) -> bool:
     """Let a URL or a domain be collected again; False if it was not kept out."""
     keys = [_DOMAIN + what.lower(), what]
     with suppress(ValueError):  # a domain is no URL
@@ -89,7 +89,7 @@ def exhume(notes: Notes, what: str) -> bool:
     return any(told)
 
 
-def tombstone_of(notes: Notes, key: bytes, host: str) -> tuple[str, dict[str, Any]] | None:
+def removal_of(notes: Notes, key: bytes, host: str) -> tuple[str, dict[str, Any]] | None:
     """Return what keeps a URL out (the URL or a domain) with its note, None if nothing does."""
     for what, note in buried(notes):
         is_url = "://" in what
@@ -131,7 +131,7 @@ def forget_texts(index: NearIndex, canonical_urls: Sequence[str], at: float) -> 
         index.check_and_insert(url, "", signature(""), at)
 
 
-class Latecomers:
+class LateArrivals:
     """What one worker has stored lately."""
 
     def __init__(self) -> None:

@@ -23,7 +23,7 @@ NOTE_KIND = "lines:"
 KEY = "lines"
 
 
-class SiteLines:
+class SharedLines:
     """The memories of one crawl. ``storage`` keeps them; None: for this crawl alone."""
 
     def __init__(self) -> None:

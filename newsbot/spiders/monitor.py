@@ -30,8 +30,8 @@ from newsbot.discovery.sections import find_links
 from newsbot.errors import DataError, NotAnArticle
 from newsbot.extraction import parse_html
 from newsbot.items import PageRecord, Reason
-from newsbot.monitoring.asking import Answer, Target, needs_get, next_hop, to_check
-from newsbot.monitoring.keeping import keep_report
+from newsbot.monitoring.kept_reports import keep_report
+from newsbot.monitoring.page_check import Answer, Target, needs_get, next_hop, to_check
 from newsbot.monitoring.rendering import write_reports
 from newsbot.monitoring.report import site_report
 from newsbot.recrawl import may_retry

@@ -18,10 +18,10 @@ from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.failures import cause_of_status
 from newsbot.crawl.visit import Found, Visit
 from newsbot.discovery.autodiscovery import find_sections, find_sources
-from newsbot.discovery.feedparts import FeedError
+from newsbot.discovery.feed_types import FeedError
 from newsbot.discovery.feeds import parse_feed
 from newsbot.discovery.sections import MAX_LINKS, find_links
-from newsbot.discovery.sitemapparts import SitemapError
+from newsbot.discovery.sitemap_types import SitemapError
 from newsbot.discovery.sitemaps import parse_sitemap
 from newsbot.errors import NotAnArticle
 from newsbot.extraction import first_page, next_page, parse_html, read_page

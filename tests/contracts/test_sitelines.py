@@ -9,7 +9,7 @@ import pytest
 
 from newsbot.errors import DataError
 from newsbot.extraction.blocks import Block
-from newsbot.sites.shared_lines import KEY, NOTE_KIND, SiteLines
+from newsbot.sites.shared_lines import KEY, NOTE_KIND, SharedLines
 from newsbot.storage.base import Storage
 from newsbot.storage.notes import Notes
 from tests.contracts.storage_backends import Place
@@ -30,17 +30,17 @@ def workers(place: Place) -> Iterator[list[Notes]]:
         storage.close()
 
 
-def lines_of(storage: Notes) -> SiteLines:
-    lines = SiteLines()
+def lines_of(storage: Notes) -> SharedLines:
+    lines = SharedLines()
     lines.storage = storage
     return lines
 
 
-def learn(lines: SiteLines, number: int, *more: str) -> None:
+def learn(lines: SharedLines, number: int, *more: str) -> None:
     lines.of(DOMAIN).learn(f"a{number}", [f"What was told on day {number} alone", *more])
 
 
-def kept_of(lines: SiteLines, *texts: str) -> list[str]:
+def kept_of(lines: SharedLines, *texts: str) -> list[str]:
     blocks = [Block("paragraph", text) for text in ("A line of its own", *texts)]
     return [block.text for block in lines.of(DOMAIN).own("new", blocks)][1:]
 

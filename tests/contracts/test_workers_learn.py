@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from newsbot.items import Link, Where
-from newsbot.ranking.url_learning import NOTE_KIND, Lessons, kept
+from newsbot.ranking.url_learning import NOTE_KIND, UrlLearning, kept
 from newsbot.rules.examples import MAX_KEPT, MIN_FETCHED
 from newsbot.rules.schema import Rule
 from newsbot.sites.health import NOTE_KIND as HEALTH
@@ -30,13 +30,13 @@ def workers(place: Place) -> Iterator[list[Notes]]:
         storage.close()
 
 
-def lessons_of(storage: Notes) -> Lessons:
-    lessons = Lessons(0.03)
+def lessons_of(storage: Notes) -> UrlLearning:
+    lessons = UrlLearning(0.03)
     lessons.storage = storage
     return lessons
 
 
-def plain(lessons: Lessons) -> dict[str, Any]:
+def plain(lessons: UrlLearning) -> dict[str, Any]:
     rule = lessons.rule(RULE)
     assert rule is not None
     return rule.plain()

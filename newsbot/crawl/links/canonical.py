@@ -34,7 +34,7 @@ from newsbot.frontier.base import Entry
 from newsbot.items import Article, EventKind, Kind, Link, PageRecord, Reason, Where, read_reason
 from newsbot.ranking.judging import Judgement
 from newsbot.rules.match import classify
-from newsbot.sites.canonical_trust import MAX_SETTLED, SiteClaims, Word
+from newsbot.sites.canonical_trust import MAX_SETTLED, CanonicalTrust, Word
 from newsbot.storage.articles import of_one_page
 from newsbot.urls import canonicalize, fingerprint, host_key
 
@@ -54,7 +54,7 @@ class Canonical:
     ``trust`` keeps what the word of each site is worth.
     """
 
-    def __init__(self, context: Context, trust: SiteClaims, removals: Removals) -> None:
+    def __init__(self, context: Context, trust: CanonicalTrust, removals: Removals) -> None:
         self._context, self._trust, self._removals = context, trust, removals
 
     def is_of_another_site(self, source: str, claim: str) -> bool:

@@ -15,7 +15,7 @@ from newsbot.frontier.base import Entry
 from newsbot.items import Kind, Link, Reason, Where
 from newsbot.ranking import headlines
 from newsbot.ranking.judging import PATIENT_PRIORITY, SOURCE_PRIORITY, Judgement, is_onsite, judge
-from newsbot.ranking.url_learning import EXPLORED_PRIORITY, Lessons
+from newsbot.ranking.url_learning import EXPLORED_PRIORITY, UrlLearning
 from newsbot.rules.schema import Follow, Rule
 
 ASKED_PRIORITY = 100.0
@@ -41,7 +41,7 @@ class LinkJudge:
         context: Context,
         scope: Scope,
         registry: SourceRegistry,
-        learning: Lessons,
+        learning: UrlLearning,
         removals: Removals,
         *,
         ranked: bool = True,

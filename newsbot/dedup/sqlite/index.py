@@ -19,7 +19,7 @@ from newsbot.connections.sqlite import open_database, readable_errors, transacti
 from newsbot.dedup.index import BUCKETS, KEEP, SHARED, Near, near_of, posting_hashes
 from newsbot.dedup.minhash import PASSAGES, Signature
 from newsbot.dedup.record import PIECES_ID, Record, pack, seconds, shorten, unpack
-from newsbot.dedup.sqlite.folding import fold, newest_living
+from newsbot.dedup.sqlite.buckets import fold, newest_living
 from newsbot.dedup.sqlite.postings import (
     HASH_BITS,
     TAG_BITS,

@@ -12,7 +12,7 @@ import re
 
 from w3lib.encoding import resolve_encoding
 
-from newsbot.extraction.page.alphabets import cyrillic, east_asian, is_orderly, latin, of_script
+from newsbot.extraction.page.charset_scores import cyrillic, east_asian, is_orderly, latin, of_script
 
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),

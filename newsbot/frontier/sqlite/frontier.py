@@ -32,7 +32,7 @@ from newsbot.frontier.base import (
 )
 from newsbot.frontier.sqlite import transfer as sqlite_transfer
 from newsbot.frontier.sqlite.adding import Adding, mark_done
-from newsbot.frontier.sqlite.handout import choose, reclaim, settle, unsettled
+from newsbot.frontier.sqlite.leasing import choose, reclaim, settle, unsettled
 from newsbot.frontier.sqlite.outlook import look_ahead
 from newsbot.frontier.sqlite.schema import MIGRATIONS, PUBLIC_STATES, dump, entry_of, find
 

@@ -62,7 +62,7 @@ class _Present:
 def look_ahead(
     db: sqlite3.Connection, now: float, horizon: float, accept: Callable[[str], bool] | None
 ) -> Outlook:
-    """Return the outlook; to be called after :func:`newsbot.frontier.sqlite.handout.settle`.
+    """Return the outlook; to be called after :func:`newsbot.frontier.sqlite.leasing.settle`.
 
     Should more have fallen due than one call settles, the answer is "at once": the next lease goes on.
     """

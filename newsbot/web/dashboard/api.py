@@ -1,4 +1,4 @@
-"""The HTTP API and its description, both made from :data:`newsbot.web.dashboard.operations.OPERATIONS`."""
+"""The HTTP API and its description, both made from :data:`newsbot.web.dashboard.endpoints.OPERATIONS`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from aiohttp import web
 
 from newsbot import __version__
 from newsbot.errors import ArgumentError
-from newsbot.web.dashboard.operations import OPERATIONS, Operation
+from newsbot.web.dashboard.endpoints import OPERATIONS, Operation
 from newsbot.web.dashboard.parameters import Parameter, given
 from newsbot.web.dashboard.rendering import json_answer
 from newsbot.web.dashboard.schema import Schema, plain, schema_of

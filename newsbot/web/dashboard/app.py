@@ -15,14 +15,15 @@ from newsbot.clock import Clock
 from newsbot.config.check import SettingsLike
 from newsbot.errors import ArgumentError, DataError
 from newsbot.operations.explain import explain
-from newsbot.web.dashboard import operations, pages
+from newsbot.web.dashboard import endpoints as operations
+from newsbot.web.dashboard import pages
 from newsbot.web.dashboard.access import COOKIE, SESSION_SECONDS, Access
 from newsbot.web.dashboard.api import add_api
+from newsbot.web.dashboard.cached_figures import make_memos
+from newsbot.web.dashboard.endpoints import Run
 from newsbot.web.dashboard.faults import in_our_words
 from newsbot.web.dashboard.feeds import add_feeds
-from newsbot.web.dashboard.memos import make_memos
 from newsbot.web.dashboard.metrics import CONTENT_TYPE, exposition
-from newsbot.web.dashboard.operations import Run
 from newsbot.web.dashboard.parameters import given
 from newsbot.web.dashboard.rendering import HEADERS, link, site_path
 from newsbot.web.dashboard.service import Dashboard, asset

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from aiohttp import ETag, web
 
 from newsbot.operations.exporting.feed import TYPES, feed_of
-from newsbot.web.dashboard.operations import FILTERS, filter_of
+from newsbot.web.dashboard.endpoints import FILTERS, filter_of
 from newsbot.web.dashboard.parameters import given, number
 from newsbot.web.dashboard.rendering import COMPRESSED_FROM, HEADERS
 from newsbot.web.dashboard.service import FEEDS, Dashboard

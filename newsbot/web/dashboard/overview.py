@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import cast
 
-from newsbot.alerts.book import current
+from newsbot.alerts.state import current
 from newsbot.clock import utc
 from newsbot.frontier.base import Watched
 from newsbot.push.trust import Notifier, notifiers

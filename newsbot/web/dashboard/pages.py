@@ -7,12 +7,13 @@ from collections.abc import Awaitable, Callable
 
 from aiohttp import web
 
-from newsbot.operations.explanation import lines
+from newsbot.operations.explain_text import lines
 from newsbot.sites.health import Health
-from newsbot.web.dashboard import operations, reports
+from newsbot.web.dashboard import endpoints as operations
+from newsbot.web.dashboard import reports
 from newsbot.web.dashboard.actions import KINDS
 from newsbot.web.dashboard.articles import MAX_PAGE, Whole
-from newsbot.web.dashboard.operations import FILTERS, OPERATIONS, SITE_PLACE, URL
+from newsbot.web.dashboard.endpoints import FILTERS, OPERATIONS, SITE_PLACE, URL
 from newsbot.web.dashboard.parameters import Parameter, flag, given, one_of, words
 from newsbot.web.dashboard.plots import fetched_plot, overview_plots, spark, trend_plot
 from newsbot.web.dashboard.rendering import HEADERS, link

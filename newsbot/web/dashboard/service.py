@@ -16,7 +16,7 @@ from newsbot import __version__
 from newsbot.clock import Clock
 from newsbot.errors import DataError
 from newsbot.web.dashboard.access import Access
-from newsbot.web.dashboard.memos import Memos
+from newsbot.web.dashboard.cached_figures import Memos
 from newsbot.web.dashboard.rendering import HEADERS, json_answer, link, make_environment, page, site_path
 from newsbot.web.incoming import read_form
 from newsbot.web.readers import Readers

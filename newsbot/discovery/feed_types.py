@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from newsbot.discovery.dates import parse_date
 from newsbot.discovery.pages import absolute
-from newsbot.discovery.xmlread import unescape
+from newsbot.discovery.xml_events import unescape
 from newsbot.items import Kind, Link, Where
 
 MAX_ITEMS = 5000

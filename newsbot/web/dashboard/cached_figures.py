@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from newsbot.clock import Clock
+from newsbot.web.cache import Memo
 from newsbot.web.dashboard.articles import StoryRow, recent_stories
 from newsbot.web.dashboard.overview import Overview, Trouble, overview, troubles
 from newsbot.web.dashboard.sites import SiteRow, all_sites
-from newsbot.web.memo import Memo
 from newsbot.web.readers import Data, Readers
 
 

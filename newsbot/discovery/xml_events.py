@@ -79,7 +79,7 @@ _FLAWS: dict[int, Flaw] = {
 
 
 class Handler(Protocol):
-    """What is told of a document. Names are short (see :mod:`newsbot.discovery.xmlread`)."""
+    """What is told of a document. Names are short (see :mod:`newsbot.discovery.xml_events`)."""
 
     wants_text: bool
     """False: text that comes now need not be told."""

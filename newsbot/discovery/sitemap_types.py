@@ -8,9 +8,9 @@ from datetime import UTC, datetime, tzinfo
 from typing import Literal
 
 from newsbot.discovery.dates import parse_date
-from newsbot.discovery.feedparts import clean_title
+from newsbot.discovery.feed_types import clean_title
 from newsbot.discovery.pages import absolute
-from newsbot.discovery.xmlread import Enough
+from newsbot.discovery.xml_events import Enough
 from newsbot.items import Kind, Link, Where
 from newsbot.urls import canonicalize
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from newsbot.discovery.feedparts import MAX_RAW_LEAD, Collector, RawItem
-from newsbot.discovery.xmlread import Enough
+from newsbot.discovery.feed_types import MAX_RAW_LEAD, Collector, RawItem
+from newsbot.discovery.xml_events import Enough
 
 _MAX_TEXT = 20_000
 _MAX_LINKS = 20
@@ -104,7 +104,7 @@ class FeedHandler:
         self._period: tuple[float, float] = (0.0, 1.0)
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
-        """See :class:`newsbot.discovery.xmlread.Handler`."""
+        """See :class:`newsbot.discovery.xml_events.Handler`."""
         self._elements += 1
         if self._elements > _MAX_ELEMENTS:
             self._found.problem("too_long")
@@ -123,13 +123,13 @@ class FeedHandler:
             self._feed_element(name, attributes)
 
     def data(self, text: str) -> None:
-        """See :class:`newsbot.discovery.xmlread.Handler`."""
+        """See :class:`newsbot.discovery.xml_events.Handler`."""
         if self.wants_text and self._size < self._most:
             self._parts.append(text[: self._most])
             self._size += len(text)
 
     def end(self, name: str) -> None:
-        """See :class:`newsbot.discovery.xmlread.Handler`."""
+        """See :class:`newsbot.discovery.xml_events.Handler`."""
         if name in _ITEMS or name in _FEEDS:
             self._close_item()
         elif self._skipped:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from newsbot.authoring.cases import write_case
-from newsbot.authoring.learned import Learned, as_lines, examples_of, judge_learning, quoted
+from newsbot.authoring.learn import Learned, as_lines, examples_of, judge_learning, quoted
 from newsbot.authoring.proposals import Sample, propose
 from newsbot.authoring.writing import rule_path, write_new
 from newsbot.backends import open_storage, rules_folder

@@ -11,9 +11,9 @@ from typing import Any
 from aiohttp import web
 
 from newsbot.items import Article
-from newsbot.monitoring.keeping import kept_report, monitored
+from newsbot.monitoring.kept_reports import kept_report, monitored
 from newsbot.operations.explain import Explanation, explain
-from newsbot.operations.explanation import document
+from newsbot.operations.explain_text import document
 from newsbot.search.query import ArticleFilter
 from newsbot.storage.spider_results import SearchSummary
 from newsbot.web.dashboard import actions, articles, sites
