@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.demoweb.server import DemoServer, this_hour
-from newsbot.authoring.proposals import propose
+from newsbot.authoring.selector_proposals import propose
 from newsbot.rules.load import read_files
 from newsbot.rules.regexes import compile_pattern
 from tests.commandline import Place

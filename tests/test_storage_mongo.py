@@ -17,7 +17,7 @@ from pymongo.database import Database
 
 from newsbot.errors import DataError, SchemaError
 from newsbot.search.query import ArticleFilter
-from newsbot.storage.articles import Verdict
+from newsbot.storage.article_decision import Verdict
 from newsbot.storage.mongo import MongoStorage
 from newsbot.storage.mongo.schema import MIGRATIONS
 from newsbot.storage.sources import SiteRecord

@@ -3,8 +3,8 @@
 Files in reading order:
 
 * ``rules``: what is wrong, by thresholds; pure functions
-* ``measuring``: reads from the data what the rules look at
-* ``book``: which alerts are open and which were sent
+* ``measurements``: reads from the data what the rules look at
+* ``state``: which alerts are open and which were sent
 * ``outputs``: log, webhook, e-mail, command
 * ``watch``: one round of all of it
 """

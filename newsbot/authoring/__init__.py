@@ -3,9 +3,9 @@
 Files in reading order:
 
 * ``writing``: writes rule files, never over what a person wrote
-* ``learned``: ``scrapy rules learn``
-* ``proposals``: selectors proposed from some pages of a site
-* ``fresh``: ``scrapy rules new``
+* ``learn``: ``scrapy rules learn``
+* ``selector_proposals``: selectors proposed from some pages of a site
+* ``new``: ``scrapy rules new``
 * ``cases``: saved pages with the fields expected of them, for ``scrapy rules test``
 * ``importing``: ``scrapy rules import``
 """

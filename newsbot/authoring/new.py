@@ -17,7 +17,7 @@ from typing import Any
 
 from newsbot.authoring.cases import write_case
 from newsbot.authoring.learn import Learned, as_lines, examples_of, judge_learning, quoted
-from newsbot.authoring.proposals import Sample, propose
+from newsbot.authoring.selector_proposals import Sample, propose
 from newsbot.authoring.writing import rule_path, write_new
 from newsbot.backends import open_storage, rules_folder
 from newsbot.cli.command import Call

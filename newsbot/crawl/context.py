@@ -22,7 +22,7 @@ from newsbot.items import Article
 from newsbot.rules import RuleSet
 from newsbot.rules.schema import Rule
 from newsbot.sites.counters import SiteCounters
-from newsbot.storage.articles import Stored
+from newsbot.storage.article_decision import Stored
 from newsbot.storage.base import Storage
 from newsbot.storage.notes import Notes
 

@@ -9,5 +9,5 @@ Files in reading order:
 * ``redis``: the index in Redis, with the scripts in ``lua/``
 * ``decision``: copy, version, member of a story, derived text, or none of these
 * ``story_merge``: joins the stories of texts that resemble each other
-* ``rebuilding``: the index made anew from the stored texts
+* ``rebuild``: the index made anew from the stored texts
 """

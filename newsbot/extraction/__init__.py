@@ -7,10 +7,10 @@ serve articles of several pages, :func:`is_substantial` says whether an edit mak
 """
 
 from newsbot.extraction.article import extract, read_page
-from newsbot.extraction.boilerplate import SiteMemories, SiteMemory
 from newsbot.extraction.changes import is_substantial
 from newsbot.extraction.page.parse import parse_html
 from newsbot.extraction.pagination import first_page, join_pages, next_page
+from newsbot.extraction.site_boilerplate import SiteMemories, SiteMemory
 
 __all__ = [
     "SiteMemories",

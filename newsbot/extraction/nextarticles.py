@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lxml.html import HtmlElement
 
-from newsbot.extraction.form import form_of
+from newsbot.extraction.kinds_and_paywalls import form_of
 from newsbot.extraction.page.page import Page, text_of
 from newsbot.extraction.strings import key, size
 

@@ -12,16 +12,16 @@ from lxml.html import fragment_fromstring
 
 from newsbot.extraction.blocks import Block, join, render
 from newsbot.extraction.body import generic_body
-from newsbot.extraction.boilerplate import SiteMemory
 from newsbot.extraction.clues import Known
 from newsbot.extraction.embedded import embedded_blocks, sentence_blocks
 from newsbot.extraction.fields.authors import author_candidates
 from newsbot.extraction.fields.evidence import JSON_LD, RULE
-from newsbot.extraction.form import is_gallery
+from newsbot.extraction.kinds_and_paywalls import is_gallery
 from newsbot.extraction.nextarticles import next_articles
 from newsbot.extraction.page.jsonld import texts
 from newsbot.extraction.page.page import Page, text_of
 from newsbot.extraction.selectors import Selected
+from newsbot.extraction.site_boilerplate import SiteMemory
 from newsbot.extraction.strings import key, looks_like_code, size, squash
 from newsbot.extraction.tidy import tidy, trim_edges
 

@@ -2,9 +2,10 @@
 
 Files in reading order:
 
-* ``asking``: how one page is checked, and what its answers mean
+* ``page_check``: how one page is checked, and what its answers mean
+* ``changes``: what changed since the check before
 * ``report``: the report on one site, from all its pages
 * ``structure``: sections, the links between them, folders with counts
-* ``keeping``: the last result of each site, so that it can be shown immediately
+* ``kept_reports``: the last result of each site, so that it can be shown immediately
 * ``rendering``: reports as JSON and HTML
 """

@@ -18,7 +18,7 @@ from urllib.parse import unquote
 import numpy as np
 
 from newsbot.items import Kind, PageRecord
-from newsbot.monitoring.kept_reports import CONTENT, NEW, WEIGHT, changes_of
+from newsbot.monitoring.changes import CONTENT, NEW, WEIGHT, changes_of
 from newsbot.monitoring.structure import Structure, folders, section
 from newsbot.storage.base import Storage
 from newsbot.storage.spider_results import CheckedPage

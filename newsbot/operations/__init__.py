@@ -3,7 +3,7 @@
 * ``add``: queues URLs
 * ``remove``: deletes a URL or a domain
 * ``prune``: deletes old data
-* ``explain``: collects what is known of one URL; ``explanation`` writes it as text and JSON
+* ``explain``: collects what is known of one URL; ``explain_text`` writes it as text and JSON
 * ``source_report``: the state of each site and its sources
 * ``exporting``: articles as files
 * ``importing``: articles from WARC files

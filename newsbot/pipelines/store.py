@@ -16,7 +16,7 @@ from newsbot.items import Article, Reason
 from newsbot.pipelines.exact import CopyFilter
 from newsbot.pipelines.near import StoryFinder
 from newsbot.sites.removals import forget_texts, is_out
-from newsbot.storage.articles import Stored, Verdict, of_one_page
+from newsbot.storage.article_decision import Stored, Verdict, of_one_page
 
 TRIES = 5
 """Times that another page may be stored under the article's URL while it is looked at."""

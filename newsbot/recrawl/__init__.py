@@ -7,6 +7,7 @@ Files in reading order:
 * ``gating``: before a download
 * ``policy``: what a visit brought, and the interface of policies
 * ``planning``: after a visit
+* ``retry``: after a failed attempt
 * ``rhythm``: the rate of new items of each source
 * ``index``: the policy for sources, the square-root rule
 * ``budget``: the threshold at which that policy meets a budget of requests
@@ -16,8 +17,9 @@ Files in reading order:
 """
 
 from newsbot.recrawl.gating import Gate, gate
-from newsbot.recrawl.planning import Plan, may_retry, parse_max_age, parse_retry_after, plan, retry_delay
+from newsbot.recrawl.planning import Plan, parse_max_age, parse_retry_after, plan
 from newsbot.recrawl.policy import FixedIntervals, Never, Outcome, Policy
+from newsbot.recrawl.retry import may_retry, retry_delay
 
 __all__ = [
     "FixedIntervals",

@@ -9,6 +9,6 @@ Files in reading order:
 * ``incoming``, ``outgoing``: reads requests, and makes those that notices cause
 * ``dashboard``: pages, API and metrics
 * ``readers``: threads that read the data for the dashboard
-* ``memo``: a cache of expensive figures
+* ``cache``: a cache of expensive figures
 * ``alerting``: rounds of alerts
 """

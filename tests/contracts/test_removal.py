@@ -10,7 +10,7 @@ import pytest
 from newsbot.items import Kind
 from newsbot.search.phrases import Position
 from newsbot.search.query import ArticleFilter
-from newsbot.storage.articles import Verdict
+from newsbot.storage.article_decision import Verdict
 from newsbot.storage.base import Storage
 from newsbot.storage.sources import Poll, SiteRecord, SourceRecord
 from newsbot.storage.spider_results import PageCheck, SearchResult

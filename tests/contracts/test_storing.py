@@ -6,7 +6,8 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from newsbot.items import Article
-from newsbot.storage.articles import MAX_VERSIONS, Stored, Verdict
+from newsbot.storage.article_decision import Stored, Verdict
+from newsbot.storage.articles import MAX_VERSIONS
 from newsbot.storage.base import Storage
 from tests.contracts.storage_samples import NOON, make_article
 

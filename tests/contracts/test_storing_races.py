@@ -9,7 +9,7 @@ from multiprocessing.synchronize import Barrier
 
 from newsbot.items import Article
 from newsbot.search.query import ArticleFilter
-from newsbot.storage.articles import Verdict
+from newsbot.storage.article_decision import Verdict
 from newsbot.storage.base import Storage
 from tests import warm
 from tests.contracts.storage_backends import Place

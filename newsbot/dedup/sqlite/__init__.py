@@ -4,7 +4,7 @@ Files in reading order:
 
 * ``index``: the index itself
 * ``postings``: postings of many texts in one row, and the recent ones in memory
-* ``folding``: moves recent postings into their buckets
+* ``buckets``: moves recent postings into their buckets
 """
 
 from newsbot.dedup.sqlite.index import SqliteIndex, empty

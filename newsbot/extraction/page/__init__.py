@@ -2,7 +2,7 @@
 
 Files in reading order:
 
-* ``parse``: from bytes to a tree, bounded; ``charset`` and ``alphabets`` find the encoding
+* ``parse``: from bytes to a tree, bounded; ``charset`` and ``charset_scores`` find the encoding
 * ``page``: the tree with metadata and structured data, collected in one walk
 * ``jsonld``: JSON-LD of the page
 * ``visible``: what a reader sees of it

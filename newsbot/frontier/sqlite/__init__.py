@@ -5,7 +5,7 @@ Files in reading order:
 * ``frontier``: the frontier itself
 * ``schema``: the tables, and the reason for each index
 * ``adding``: adds entries
-* ``handout``: chooses the entries that are leased next
+* ``leasing``: chooses the entries that are leased next
 * ``outlook``: what is still due, and when
 * ``transfer``: copies of all entries, for ``scrapy move``
 """

@@ -14,15 +14,8 @@ from newsbot.connections.mongo import Collections, Document, Session
 from newsbot.items import Article
 from newsbot.search.index.entry import entry_of
 from newsbot.search.query import ArticleFilter
-from newsbot.storage.articles import (
-    KEPT,
-    MAX_VERSIONS,
-    Articles,
-    Stored,
-    Verdict,
-    decide,
-    names_another_page,
-)
+from newsbot.storage.article_decision import KEPT, Stored, Verdict, decide, names_another_page
+from newsbot.storage.articles import MAX_VERSIONS, Articles
 from newsbot.storage.mongo import words
 from newsbot.storage.mongo.connection import Server
 from newsbot.storage.mongo.documents import (

@@ -12,16 +12,8 @@ from typing import Any
 from newsbot.items import Article
 from newsbot.search.index.entry import entry_of
 from newsbot.search.query import ArticleFilter
-from newsbot.storage.articles import (
-    KEPT,
-    MAX_VERSIONS,
-    Articles,
-    Decision,
-    Stored,
-    Verdict,
-    decide,
-    names_another_page,
-)
+from newsbot.storage.article_decision import KEPT, Decision, Stored, Verdict, decide, names_another_page
+from newsbot.storage.articles import MAX_VERSIONS, Articles
 from newsbot.storage.notes import to_json
 from newsbot.storage.sqlite import words
 from newsbot.storage.sqlite.connection import DataFile

@@ -6,9 +6,9 @@ Files in reading order:
 * ``service``: what all handlers share
 * ``access``: who may see, and who may act
 * ``overview``, ``sites``, ``articles``, ``reports``: the data that is shown
-* ``memos``: the expensive figures among them
+* ``cached_figures``: the expensive figures among them
 * ``pages``: the HTML pages; ``rendering`` (templates), ``plots`` (inline SVG)
-* ``operations``: the list of the API's operations
+* ``endpoints``: the list of the API's operations
 * ``api``: serves and describes them; ``parameters`` (of requests), ``schema`` (of answers)
 * ``actions``: what people can do here
 * ``feeds``, ``metrics``: searches as feeds, figures for Prometheus

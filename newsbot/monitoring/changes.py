@@ -1,0 +1,63 @@
+"""What changed on a page between its last check and the check before it, in the run before."""
+
+from __future__ import annotations
+
+from newsbot.storage.spider_results import CheckedPage, PageCheck
+
+STATUS, TARGET, TYPE, SERVER, SIZE, NEW, CONTENT = (
+    "status",
+    "target",
+    "type",
+    "server",
+    "size",
+    "new",
+    "content",
+)
+WEIGHT = {STATUS: 0, TARGET: 1, TYPE: 2, SIZE: 3, SERVER: 4, NEW: 5}
+"""What people want to see first; that the content of a page changed is only counted."""
+SIZE_FACTOR = 2.0
+"""A page that became so many times larger or smaller is named."""
+
+
+def changes_of(page: CheckedPage) -> dict[str, tuple[str, str]]:
+    """Return what changed, by kind: what it was and what it is. ``new``: there was no check before."""
+    now, before = page.last, page.before
+    if before is None:
+        return {NEW: ("", now.outcome)}
+    told = {STATUS: (before.outcome, now.outcome)}
+    if _answered(before) and _answered(now):
+        told[TARGET] = (_target(before), _target(now))
+        told[TYPE] = (_media(before), _media(now))
+        told[SERVER] = (before.server or "", now.server or "")
+        told[SIZE] = _sizes(before, now)
+        told[CONTENT] = (_validator(before), _validator(now))
+    kinds_told = (TYPE, SERVER, CONTENT)
+    return {
+        kind: both
+        for kind, both in told.items()
+        if both[0] != both[1] and not (kind in kinds_told and not all(both))
+    }
+
+
+def _answered(check: PageCheck) -> bool:
+    return check.status is not None and check.status < 400
+
+
+def _target(check: PageCheck) -> str:
+    return check.hops[-1][1] if check.hops else ""
+
+
+def _media(check: PageCheck) -> str:
+    return (check.content_type or "").partition(";")[0].strip().lower()
+
+
+def _validator(check: PageCheck) -> str:
+    return check.etag or check.last_modified or ""
+
+
+def _sizes(before: PageCheck, now: PageCheck) -> tuple[str, str]:
+    """Return both sizes if they differ much."""
+    if not before.size or not now.size or before.method != now.method:
+        return "", ""
+    factor = max(before.size, now.size) / min(before.size, now.size)
+    return (str(before.size), str(now.size)) if factor >= SIZE_FACTOR else ("", "")
