@@ -44,7 +44,8 @@ from rich.table import Table
 from benchmarks.extractors import Extractor, Fields, plain_trafilatura, public_extractors
 from benchmarks.patience import TooSlow, bounded
 from newsbot.errors import NotAnArticle
-from newsbot.extraction import SiteMemory, forest, learned, read_page
+from newsbot.extraction import SiteMemory, read_page
+from newsbot.extraction.body import forest, learned
 from newsbot.items import Article, Link, Where
 from newsbot.rules.schema import Layout, Rule
 from newsbot.rules.selectors import read_selector

@@ -3,7 +3,7 @@
 Reads the sets of :mod:`benchmarks.extraction` that have whole texts, and the one that has snippets: they say
 little of each page, but of many publishers. Publishers are split in folds; the trees that read a fold have
 never seen its publishers. Then trees are learned from all pages and written
-to ``newsbot/extraction/forest.json``. Needs ``benchmarks/requirements.txt``.
+to ``newsbot/extraction/body/forest.json``. Needs ``benchmarks/requirements.txt``.
 
 Two forests are learned and their mean is kept. One sees each page as it is read. The other sees it also with
 no text by another extractor and with that of a different one, so that it does not trust the other blindly.
@@ -30,19 +30,18 @@ from numpy.typing import NDArray
 from benchmarks.extraction import DATA, fold_of, load_definitions
 from newsbot.errors import NotAnArticle
 from newsbot.extraction.blocks import join
-from newsbot.extraction.body import first_text, lean_copy
-from newsbot.extraction.clues import Columns
-from newsbot.extraction.density import densest
-from newsbot.extraction.learned import clues, without_copies
+from newsbot.extraction.body.density import densest
+from newsbot.extraction.body.extractor import first_text, lean_copy, readable
+from newsbot.extraction.body.learned import clues, without_copies
+from newsbot.extraction.body.pieces import cut
+from newsbot.extraction.body.text import known_of
+from newsbot.extraction.body.word_features import Columns
 from newsbot.extraction.page.page import Page
 from newsbot.extraction.page.parse import parse_html
-from newsbot.extraction.pieces import cut
-from newsbot.extraction.readable import readable
 from newsbot.extraction.strings import key, squash
-from newsbot.extraction.text import known_of
 
 SETS = ("fundus", "aeb", "fundeval", "daniel-ru", "traf")
-TARGET = Path(__file__).parent.parent / "newsbot" / "extraction" / "forest.json"
+TARGET = Path(__file__).parent.parent / "newsbot" / "extraction" / "body" / "forest.json"
 TREES = {
     "max_iter": 150,
     "learning_rate": 0.07,
@@ -257,7 +256,7 @@ def _mean(forests: list[Any], rows: NDArray[np.float32]) -> NDArray[np.float64]:
 
 
 def as_json(forests: list[Any], names: tuple[str, ...]) -> str:
-    """Return the mean of forests in the form of :class:`newsbot.extraction.forest.Forest`.
+    """Return the mean of forests in the form of :class:`newsbot.extraction.body.forest.Forest`.
 
     Only columns in use are kept.
     """

@@ -7,18 +7,18 @@ import json
 import numpy as np
 import pytest
 
-from newsbot.extraction import body, parse_html
+from newsbot.extraction import parse_html
 from newsbot.extraction.blocks import Block
-from newsbot.extraction.clues import Known, basic_clues, own_clues, said_in
-from newsbot.extraction.forest import from_json, shipped
-from newsbot.extraction.islands import GAP, without_weak_islands
-from newsbot.extraction.learned import Judged, judge
-from newsbot.extraction.pieces import MAX_PIECES, Box, Piece, cut
-from newsbot.extraction.readable import readable
+from newsbot.extraction.body import extractor as body
+from newsbot.extraction.body.extractor import readable
+from newsbot.extraction.body.forest import from_json, shipped
+from newsbot.extraction.body.group_features import surrounding_clues
+from newsbot.extraction.body.learned import GAP, Judged, judge, without_weak_islands
+from newsbot.extraction.body.pieces import MAX_PIECES, Box, Piece, cut
+from newsbot.extraction.body.talk import NAMES, talks
+from newsbot.extraction.body.tallies import counts, tally
+from newsbot.extraction.body.word_features import Known, basic_clues, own_clues, said_in
 from newsbot.extraction.strings import words
-from newsbot.extraction.surroundings import surrounding_clues
-from newsbot.extraction.talk import NAMES, talks
-from newsbot.extraction.tallies import counts, tally
 from tests.extraction_pages import PROSE, TEXT, page, read, saved
 
 NOTHING = Known(frozenset(), "")
@@ -213,7 +213,7 @@ def test_a_fault_of_readability_costs_no_page(monkeypatch: pytest.MonkeyPatch) -
     def fail(*_: object, **__: object) -> None:
         raise IndexError("a fault")
 
-    monkeypatch.setattr("newsbot.extraction.readable.Document", fail)
+    monkeypatch.setattr("newsbot.extraction.body.extractor.Document", fail)
     assert readable(parse_html(page())) == []
 
 

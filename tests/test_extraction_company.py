@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from newsbot.extraction import parse_html
-from newsbot.extraction.clues import Columns, Known, said_in
-from newsbot.extraction.company import company
-from newsbot.extraction.learned import judge, without_copies
+from newsbot.extraction.body.context_features import company
+from newsbot.extraction.body.learned import judge, without_copies
+from newsbot.extraction.body.pieces import cut
+from newsbot.extraction.body.text import known_of
+from newsbot.extraction.body.word_features import Columns, Known, said_in
 from newsbot.extraction.page.page import Page
-from newsbot.extraction.pieces import cut
-from newsbot.extraction.text import known_of
 from tests.extraction_pages import PROSE, TEXT, URL, page, read
 
 NOTHING = Known(frozenset(), "")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from newsbot.extraction.blocks import Block
-from newsbot.extraction.legalnotes import MAX_LINES, without_legal_end
-from newsbot.extraction.tidy import tidy
+from newsbot.extraction.body.legal_notes import MAX_LINES, without_legal_end
+from newsbot.extraction.body.tidy import tidy
 
 NEWS = ["The council voted on Monday.", "The new bridge opens in May.", "Nobody spoke against it."]
 RIGHTS = "Все права на материалы, опубликованные на сайте, охраняются в соответствии с законодательством."

@@ -12,10 +12,10 @@ from lxml import etree
 from lxml.html import HtmlElement, document_fromstring
 from trafilatura import xpaths
 
-from newsbot.extraction import localsearch
 from newsbot.extraction.blocks import render
-from newsbot.extraction.localsearch import GuardedSearch, JointSearch, LocalSearch, quicker
-from newsbot.extraction.mainpart import main_part
+from newsbot.extraction.body import local_search as localsearch
+from newsbot.extraction.body.local_search import GuardedSearch, JointSearch, LocalSearch, quicker
+from newsbot.extraction.body.trafilatura_main import main_part
 from newsbot.extraction.strings import word_list
 
 LISTS = (

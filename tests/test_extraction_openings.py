@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from newsbot.extraction import parse_html
-from newsbot.extraction.openings import openings
-from newsbot.extraction.pieces import cut
+from newsbot.extraction.body.openings import openings
+from newsbot.extraction.body.pieces import cut
 from tests.extraction_pages import PROSE, TEXT, page, read
 
 LEAD = "Why the lower town is under water for the third time, and what the mayor wants to do about it"

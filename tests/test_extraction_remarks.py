@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from newsbot.extraction.blocks import Block
-from newsbot.extraction.remarks import asks_reader, is_remark
-from newsbot.extraction.tidy import tidy
+from newsbot.extraction.body.remarks import asks_reader, is_remark
+from newsbot.extraction.body.tidy import tidy
 from tests.extraction_pages import PROSE, TEXT, page, read
 
 

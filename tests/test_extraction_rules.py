@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 import trafilatura
 
-from newsbot.extraction import body
+from newsbot.extraction.body import extractor as body
 from newsbot.items import Where
 from tests.extraction_pages import PROSE, TEXT, from_feed, json_ld, layout, page, read, rule
 

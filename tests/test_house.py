@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -55,6 +56,7 @@ SMALL_ALLOWED: Mapping[str, str] = {
         for name in ("add", "alerts", "remove", "sensor", "sources", "why")
     },
     "newsbot/config/contact.py": "who newsbot says it is, for the crawl and for scrapy serve",
+    "newsbot/extraction/body/tallies.py": "goes with the body extraction of today",
     "newsbot/extensions/logs.py": "users' settings name it",
     "newsbot/middlewares/addresses.py": "users' settings name it",
     "newsbot/recrawl/budget.py": "docs/simulator.md tells users to import the controller from here",
@@ -272,6 +274,29 @@ def measured(name: str) -> tuple[int, list[str]]:
 def test_a_count_stays_within_its_limit(name):
     value, listed = measured(name)
     assert value <= COUNTS[name].limit, f"{COUNTS[name].what}: {value}\n" + "\n".join(listed)
+
+
+NO_MAP = ("commands", "actions", "storage/sqlite", "storage/mongo")
+"""Packages whose files are named after what their parent or their docstring lists."""
+
+
+@pytest.mark.parametrize(
+    "package",
+    [
+        init.parent
+        for init in sorted(PACKAGE.rglob("__init__.py"))
+        if str(init.parent.relative_to(PACKAGE)) not in NO_MAP
+    ],
+    ids=lambda package: str(package.relative_to(PACKAGE)),
+)
+def test_the_docstring_of_a_package_names_its_files(package: Path) -> None:
+    text = ast.get_docstring(ast.parse((package / "__init__.py").read_text(encoding="utf-8"))) or ""
+    files = {file.stem for file in package.glob("*.py")} | {
+        file.parent.name for file in package.glob("*/__init__.py")
+    }
+    assert files - {"__init__"} <= set(re.findall(r"``(\w+)``", text))
+    first = re.findall(r"^\* (.*?):", text, re.MULTILINE)
+    assert {name for line in first for name in re.findall(r"``(\w+)``", line)} <= files
 
 
 def test_small_files_that_are_allowed_exist_and_are_small():

@@ -10,6 +10,7 @@ from lxml.html import HtmlElement
 from newsbot import urls
 from newsbot.clock import system_clock, utc
 from newsbot.errors import NotAnArticle
+from newsbot.extraction.body.text import TEASER, Body, find_body
 from newsbot.extraction.fields import details
 from newsbot.extraction.fields.agencies import named_agencies
 from newsbot.extraction.fields.authors import VISIBLE_TRUST, author_candidates, rule_authors, visible_authors
@@ -25,7 +26,6 @@ from newsbot.extraction.page.page import Page
 from newsbot.extraction.page.parse import parse_html
 from newsbot.extraction.selectors import Selected, layout_for
 from newsbot.extraction.site_boilerplate import SiteMemory
-from newsbot.extraction.text import TEASER, Body, find_body
 from newsbot.extraction.verdict import is_no_page, refuse_page, refuse_text
 from newsbot.items import Article, Link
 from newsbot.rules.schema import Rule

@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Iterable
 from difflib import SequenceMatcher
 
+from newsbot.extraction.body.tidy import is_foreign
 from newsbot.extraction.fields.dates.moments import has_digit
 from newsbot.extraction.strings import key, size, word_set, words
-from newsbot.extraction.tidy import is_foreign
 
 LEAST_WORDS = 8
 """Words that come or go before an edit of a text is substantial …"""

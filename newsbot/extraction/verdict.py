@@ -8,7 +8,7 @@ from urllib.parse import SplitResult, parse_qsl, unquote
 
 from newsbot.extraction import notices
 from newsbot.extraction.blocks import Block, join
-from newsbot.extraction.density import concentration, headline_links
+from newsbot.extraction.body.density import concentration, headline_links
 from newsbot.extraction.fields.site_name import site_names
 from newsbot.extraction.page.page import Page, xpath
 from newsbot.extraction.strings import key, size

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from newsbot.extraction.clues import Columns, Known, Numbers
-from newsbot.extraction.pieces import Piece
+from newsbot.extraction.body.pieces import Piece
+from newsbot.extraction.body.word_features import Columns, Known, Numbers
 from newsbot.extraction.strings import words
 
 _STEM = 5

@@ -13,7 +13,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from newsbot.extraction.pieces import Box, Piece
+from newsbot.extraction.body.pieces import Box, Piece
 from newsbot.extraction.strings import size
 
 _LEAST_LEAD = 40

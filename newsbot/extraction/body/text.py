@@ -11,19 +11,19 @@ from lxml import etree
 from lxml.html import fragment_fromstring
 
 from newsbot.extraction.blocks import Block, join, render
-from newsbot.extraction.body import generic_body
-from newsbot.extraction.clues import Known
-from newsbot.extraction.embedded import embedded_blocks, sentence_blocks
+from newsbot.extraction.body.embedded import embedded_blocks, sentence_blocks
+from newsbot.extraction.body.extractor import generic_body
+from newsbot.extraction.body.next_articles import next_articles
+from newsbot.extraction.body.tidy import tidy, trim_edges
+from newsbot.extraction.body.word_features import Known
 from newsbot.extraction.fields.authors import author_candidates
 from newsbot.extraction.fields.evidence import JSON_LD, RULE
 from newsbot.extraction.kinds_and_paywalls import is_gallery
-from newsbot.extraction.nextarticles import next_articles
 from newsbot.extraction.page.jsonld import texts
 from newsbot.extraction.page.page import Page, text_of
 from newsbot.extraction.selectors import Selected
 from newsbot.extraction.site_boilerplate import SiteMemory
 from newsbot.extraction.strings import key, looks_like_code, size, squash
-from newsbot.extraction.tidy import tidy, trim_edges
 
 MAX_TEXT = 500_000
 TEASER = "teaser"

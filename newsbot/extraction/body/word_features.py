@@ -11,11 +11,11 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from newsbot.extraction.pieces import REGIONS, Box, Piece
+from newsbot.extraction.body.pieces import REGIONS, Box, Piece
+from newsbot.extraction.body.talk import NAMES, talks
+from newsbot.extraction.body.tallies import counts, tally
+from newsbot.extraction.body.tidy import foreign_kind
 from newsbot.extraction.strings import key, size, word_list, words
-from newsbot.extraction.talk import NAMES, talks
-from newsbot.extraction.tallies import counts, tally
-from newsbot.extraction.tidy import foreign_kind
 
 Numbers = NDArray[np.float32]
 Columns = dict[str, Numbers]

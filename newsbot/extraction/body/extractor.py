@@ -17,15 +17,31 @@ from copy import copy
 
 import trafilatura
 from lxml import etree
-from lxml.html import HtmlElement
+from lxml.html import HtmlElement, fromstring, tostring
+from readability import Document
 
 from newsbot.extraction.blocks import Block, join, render
-from newsbot.extraction.clues import Known
-from newsbot.extraction.density import densest
-from newsbot.extraction.learned import Judged, judge, word_pairs
-from newsbot.extraction.mainpart import main_part
-from newsbot.extraction.readable import readable
-from newsbot.extraction.tidy import pointers, tidy
+from newsbot.extraction.body.density import densest
+from newsbot.extraction.body.learned import Judged, judge, word_pairs
+from newsbot.extraction.body.tidy import pointers, tidy
+from newsbot.extraction.body.trafilatura_main import main_part
+from newsbot.extraction.body.word_features import Known
+
+logging.getLogger("readability").setLevel(logging.CRITICAL)  # a page that it cannot read is no news
+
+
+def readable(tree: HtmlElement) -> list[Block]:
+    """Return the blocks that readability takes for the article, empty if none; the tree stays as it is."""
+    try:
+        # It reads the page anew when its first try finds little, so it gets markup, not a tree to spoil.
+        found = Document(tostring(tree, encoding="unicode")).summary(html_partial=True)
+    except Exception:  # noqa: BLE001 - a fault of the library costs one vote, not the page
+        return []
+    try:
+        return render([fromstring(found)])
+    except (etree.ParserError, ValueError, AssertionError):  # nothing was left
+        return []
+
 
 MAX_ELEMENTS = 12_000
 """Larger pages are read by density alone: the time of others grows faster than the page."""

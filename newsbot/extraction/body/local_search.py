@@ -16,7 +16,7 @@ from typing import Any
 
 from lxml import etree
 
-from newsbot.extraction.predicates import TAG, Given, PredicateReader
+from newsbot.extraction.body.predicates import TAG, Given, PredicateReader
 
 MAX_KNOWN = 20_000
 """Answers that a search remembers; all go when there are more."""

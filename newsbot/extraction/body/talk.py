@@ -13,9 +13,9 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from newsbot.extraction.body.tallies import counts, tally
 from newsbot.extraction.stopwords import PROFILES
 from newsbot.extraction.strings import word_list, words
-from newsbot.extraction.tallies import counts, tally
 
 _SUBJECTS = {
     "law": word_list(

@@ -1,4 +1,4 @@
-"""Small counts side by side in one number: all are added in one go, and numpy reads them in the end."""
+"""Counts side by side in one number: all are added in one addition, and numpy reads them in the end."""
 
 from __future__ import annotations
 

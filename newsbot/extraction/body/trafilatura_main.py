@@ -17,7 +17,7 @@ from lxml.html import HtmlElement
 from trafilatura import htmlprocessing, xpaths
 from trafilatura.settings import Extractor
 
-from newsbot.extraction.localsearch import JointSearch, quicker
+from newsbot.extraction.body.local_search import JointSearch, quicker
 
 _OPTIONS = Extractor(output_format="python", fast=True, precision=True, comments=False)
 

@@ -7,8 +7,8 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from newsbot.extraction.clues import Columns
-from newsbot.extraction.pieces import Box, Piece
+from newsbot.extraction.body.pieces import Box, Piece
+from newsbot.extraction.body.word_features import Columns
 
 _LEVELS = 4
 _FAR = 50.0

@@ -10,7 +10,7 @@ from importlib.resources import files
 import numpy as np
 from numpy.typing import NDArray
 
-from newsbot.extraction.clues import Columns
+from newsbot.extraction.body.word_features import Columns
 
 _SIFTED = (5, 8)
 """Steps before which the rows that have reached their leaves are left aside: seven in ten, nearly all."""
@@ -74,4 +74,4 @@ def from_json(text: str) -> Forest:
 @cache
 def shipped() -> Forest:
     """Return the trees that come with newsbot, read once."""
-    return from_json(files("newsbot.extraction").joinpath("forest.json").read_text(encoding="utf-8"))
+    return from_json(files("newsbot.extraction.body").joinpath("forest.json").read_text(encoding="utf-8"))

@@ -9,9 +9,9 @@ from functools import lru_cache
 from lxml import etree
 
 from newsbot.extraction.blocks import Block
+from newsbot.extraction.body.legal_notes import without_legal_end
+from newsbot.extraction.body.remarks import is_remark, without_questions
 from newsbot.extraction.fields.dates.moments import find_date
-from newsbot.extraction.legalnotes import without_legal_end
-from newsbot.extraction.remarks import is_remark, without_questions
 from newsbot.extraction.strings import key
 
 MAX_LABEL = 40
