@@ -40,14 +40,14 @@ class Count:
 COUNTS: Mapping[str, Count] = {
     # 40,000 where only docstrings at the head of a module, class or function are left out
     "lines": Count(
-        44_204, 38_700, "lines of code: not blank, no comment, no docstring (nor a string below a name)"
+        42_100, 38_700, "lines of code: not blank, no comment, no docstring (nor a string below a name)"
     ),
-    "files": Count(558, 420, "Python files, __init__.py included"),
-    "top_modules": Count(74, 8, "modules at the top of newsbot/, __init__.py not included"),
-    "module_circles": Count(2, 0, "modules that are in an import circle"),
-    "unit_circles": Count(19, 0, "modules and packages at the top that import each other in a circle"),
-    "part_circles": Count(2, 0, "parts of one package that import each other in a circle, over all packages"),
-    "small_files": Count(46, 0, f"files under {SMALL} lines of code that are not in SMALL_ALLOWED"),
+    "files": Count(458, 420, "Python files, __init__.py included"),
+    "top_modules": Count(8, 8, "modules at the top of newsbot/, __init__.py not included"),
+    "module_circles": Count(0, 0, "modules that are in an import circle"),
+    "unit_circles": Count(0, 0, "modules and packages at the top that import each other in a circle"),
+    "part_circles": Count(0, 0, "parts of one package that import each other in a circle, over all packages"),
+    "small_files": Count(0, 0, f"files under {SMALL} lines of code that are not in SMALL_ALLOWED"),
 }
 
 SMALL_ALLOWED: Mapping[str, str] = {
