@@ -98,7 +98,10 @@ def test_a_fault_in_between_counts_the_visit_once(desk, monkeypatch, where):
         raise DataUnavailable("locked")
 
     with monkeypatch.context() as patch:
-        patch.setattr(desk.context.frontier if where == "ack" else desk.context.storage, where, locked)
+        if where == "frontier":
+            patch.setattr(desk.context.frontier, "ack", locked)
+        else:
+            patch.setattr(getattr(desk.context.storage, where), "save", locked)
         with pytest.raises(DataUnavailable):
             desk.crawl.completion.settle(visit)
     desk.crawl.completion.settle(visit)

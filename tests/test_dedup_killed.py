@@ -53,7 +53,7 @@ def life(worker: Worker, end: str | None, patch: pytest.MonkeyPatch) -> Iterator
     for name, step in zip(STEPS, (worker.exact, *worker.steps), strict=True):
         with patch.context() as now:
             if name == "store" and end == "settle":
-                now.setattr(store, "_settle", _kill)
+                now.setattr(store.StorePipeline, "_settle", _kill)
             try:
                 process(step, article)
             except Killed:
@@ -142,7 +142,7 @@ def test_an_update_that_is_like_others_is_in_their_story_after_the_restart(
     for article in (other, before):
         assert list(worker.work(article))
     with monkeypatch.context() as now:
-        now.setattr(store, "_settle", _kill)
+        now.setattr(store.StorePipeline, "_settle", _kill)
         with pytest.raises(Killed):
             list(worker.work(after))
     worker.desk.crawl.peers.clear()
@@ -169,7 +169,7 @@ def test_a_page_that_replaces_the_article_of_its_canonical_address_brings_its_st
         return article
 
     with monkeypatch.context() as now:
-        now.setattr(store, "_settle", _kill)
+        now.setattr(store.StorePipeline, "_settle", _kill)
         with pytest.raises(Killed):
             list(worker.work(longer()))
     worker.desk.crawl.peers.clear()

@@ -99,7 +99,7 @@ def test_known_links_are_counted_as_known_and_their_referrer_is_kept(section):
 def test_a_page_record_is_written_before_its_entry(section, monkeypatch):
     """The other way round a crash would leave an entry whose story begins nowhere."""
     written = []
-    for backend, method in ((section.context.storage, "discover"), (section.context.frontier, "add")):
+    for backend, method in ((section.context.storage.pages, "discover"), (section.context.frontier, "add")):
         original = getattr(backend, method)
 
         def noted(*arguments, _original=original, _method=method, **more):
