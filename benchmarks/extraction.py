@@ -44,7 +44,8 @@ from rich.table import Table
 from benchmarks.extractors import Extractor, Fields, plain_trafilatura, public_extractors
 from benchmarks.patience import TooSlow, bounded
 from newsbot.errors import NotAnArticle
-from newsbot.extraction import SiteMemory, forest, learned, read_page
+from newsbot.extraction import SiteMemory, read_page
+from newsbot.extraction.body import judge
 from newsbot.items import Article, Link, Where
 from newsbot.rules.schema import Layout, Rule
 from newsbot.rules.selectors import read_selector
@@ -176,14 +177,14 @@ class Folds:
         self._publisher = definitions.publisher
         self._count = int(json.loads((folder / "folds.json").read_text(encoding="utf-8"))["count"])
         self._trees = [
-            forest.from_json((folder / f"forest-{number}.json").read_text(encoding="utf-8"))
+            judge.from_json((folder / f"forest-{number}.json").read_text(encoding="utf-8"))
             for number in range(self._count)
         ]
 
     def use(self, page: Fields) -> None:
         """Let newsbot read with the trees for this page."""
         trees = self._trees[fold_of(self._publisher(page), self._count)]
-        learned.shipped = lambda: trees  # type: ignore[assignment,attr-defined]
+        judge.shipped = lambda: trees  # type: ignore[assignment,attr-defined]
 
 
 def fold_of(publisher: str, count: int) -> int:

@@ -5,68 +5,8 @@ from __future__ import annotations
 import pytest
 
 from newsbot.extraction.blocks import Block
-from newsbot.extraction.remarks import asks_reader, is_remark
 from newsbot.extraction.tidy import tidy
 from tests.extraction_pages import PROSE, TEXT, page, read
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "関連記事：街の雪についての別の話",
-        "相关阅读：关于城里下雪的另一个故事",
-        "延伸閱讀：關於城裡下雪的另一個故事",
-        "관련기사: 도시의 눈에 대한 또 다른 이야기",
-        "اقرأ أيضاً: قصة أخرى عن الثلج في المدينة",
-        "קראו גם: סיפור אחר על השלג בעיר",
-        "بیشتر بخوانید: داستان دیگری درباره برف",
-        "यह भी पढ़ें: शहर में बर्फ की एक और कहानी",
-        "Ayrıca okuyun: Şehirdeki kar hikayesi",
-        "Přečtěte si také: Jiný příběh o sněhu",
-        "The dam at night, seen from the road (Photo: Jane Doe)",
-        "Плотина ночью (Фото: Иван Петров)",
-        "The dam at night, seen from the road. Photo: J. Doe",
-        "Der Damm am Sonntag. Foto: Eva Schmidt/dpa",
-        "Плотина ночью. Фото: Иван Петров / ТАСС",
-        "3 min read",
-        "1,234 views",
-        "Lesezeit: ca. 4 Minuten",
-        "Время чтения: 3 мин.",
-        "Follow our WhatsApp channel for the latest news.",
-        "Support independent journalism. Please consider a donation today.",
-        "関連記事はこちら：街の雪についての別の話",
-        "관련기사 보기",
-        "We and our 842 partners store and access information on a device, such as cookies.",
-        "Wir verwenden Cookies mit Ihrer Zustimmung. Mehr dazu im Datenschutz.",
-    ],
-)
-def test_remarks(line: str) -> None:
-    assert is_remark(line) or asks_reader(line)
-    assert line not in read(page(body=f"<p>{line}</p>{TEXT}<p>{line}</p>")).text
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "We will not repair the dam before the summer, the mayor said.",
-        "The court ruled that a shop may not store cookies before a visitor gives consent to tracking.",
-        "相关部门表示，道路将在周日重新开放。",
-        "اقرأ الكتاب، قال المدير للأطفال في المدرسة.",
-        "She took a photo (the first of that day) of the dam.",
-        "相关报道指出：「该公司去年亏损十亿元，今年继续裁员。」",
-        "関連記事によると：政府は来月、新しい法案を提出する方針だ。",
-        "관련 뉴스가 나오자 시장은: 크게 흔들렸다고 그는 말했다.",
-        "“We use cookies and tracking without your consent,” an internal memo of the firm said.",
-        "3 minutes later the bridge fell.",
-        "90 min",
-        "Support for the plan fell to 34 percent.",
-        "The album had one photo: a river, a dam and a boat that nobody had painted.",
-        "",
-    ],
-)
-def test_sentences_that_only_begin_like_remarks(line: str) -> None:
-    assert not is_remark(line)
-    assert not asks_reader(line)
 
 
 @pytest.mark.parametrize(

@@ -60,10 +60,6 @@ OPTIONAL = {"pyarrow", "numba"}
 """Imported where it is needed only, with a message that says how to install it."""
 
 
-NAMED_OTHERWISE = {"sklearn": ["scikit-learn"]}
-"""What may be missing here, and is installed under another name than it is imported."""
-
-
 @pytest.mark.parametrize("folder", ["newsbot", "tests", "benchmarks"])
 def test_each_import_is_a_requirement(folder: str) -> None:
     wanted = named("requirements.txt")
@@ -71,7 +67,7 @@ def test_each_import_is_a_requirement(folder: str) -> None:
         wanted |= named("requirements-dev.txt")
     if folder == "benchmarks":
         wanted |= named("benchmarks/requirements.txt")
-    distributions = NAMED_OTHERWISE | dict(packages_distributions())
+    distributions = packages_distributions()
     missing = {
         top: file
         for top, file in third_party(folder).items()

@@ -23,7 +23,7 @@ from newsbot.extraction.page import Page
 from newsbot.extraction.parse import parse_html
 from newsbot.extraction.selectors import Selected, layout_for
 from newsbot.extraction.sitename import clean_title, site_names
-from newsbot.extraction.text import TEASER, Body, find_body
+from newsbot.extraction.body.text import TEASER, Body, find_body
 from newsbot.extraction.titles import choose_title, title_candidates
 from newsbot.extraction.verdict import is_no_page, refuse_page, refuse_text
 from newsbot.items import Article, Link
@@ -109,7 +109,7 @@ class _Reader:
 
     def _refuse(self, body: Body) -> None:
         reason = refuse_page(self.page, body.text, self.hint) or refuse_text(
-            self.page, body.blocks, self.rule, self.hint
+            self.page, body.blocks, body.view, self.rule, self.hint
         )
         if reason is not None:
             raise NotAnArticle(reason)

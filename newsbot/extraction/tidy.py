@@ -10,8 +10,6 @@ from lxml import etree
 
 from newsbot.extraction.blocks import Block
 from newsbot.extraction.dates import find_date
-from newsbot.extraction.legalnotes import without_legal_end
-from newsbot.extraction.remarks import is_remark, without_questions
 from newsbot.extraction.strings import key
 
 MAX_LABEL = 40
@@ -91,13 +89,12 @@ _ENDS = re.compile(r"[.!?…。»”\"')]\s*$")
 
 def tidy(blocks: list[Block]) -> list[Block]:
     """Return ``blocks`` without pointers to other articles, labels, appeals, picture credits, legal notes."""
-    own = [block for block in blocks if not is_foreign(block.text)]
-    return without_legal_end(without_questions(own))
+    return [block for block in blocks if not is_foreign(block.text)]
 
 
 def is_foreign(text: str) -> bool:
     """True for a line that is known by its words to be none of an article's."""
-    return (foreign_kind(text) > 0 and not _SENTENCE.match(text)) or is_remark(text)
+    return foreign_kind(text) > 0 and not _SENTENCE.match(text)
 
 
 def foreign_kind(text: str) -> int:
@@ -156,52 +153,3 @@ def _is_byline(text: str, names: set[str]) -> bool:
     if words.removeprefix("by ").removeprefix("von ").removeprefix("автор ") in names:
         return True
     return all(name in words for name in names) and words == " ".join(sorted(names, key=words.find))
-
-
-def pointers(tree: etree._Element) -> list[etree._Element]:
-    """Return paragraphs and list items that hold nothing but a link, perhaps after a short label.
-
-    An article links from within its sentences; a line that is a link as a whole leads elsewhere.
-    """
-    found = []
-    for link in tree.iter("a"):
-        holder = _holder(link)
-        if holder is not None:
-            found.append(holder)
-    return found
-
-
-def _holder(link: etree._Element) -> etree._Element | None:
-    """The block of which the link is the whole content; None if other text stands beside it."""
-    element = link
-    labelled = False
-    for _ in range(4):
-        parent = element.getparent()
-        if parent is None or parent.tag not in _HOLDERS or ((tail := element.tail) and tail.strip(_CLOSING)):
-            return None
-        label = _before(parent, element)
-        if label is None:
-            return None
-        labelled = labelled or bool(label)
-        if parent.tag in ("p", "li"):
-            return parent if labelled or len(_text(link).strip()) >= 20 else None
-        element = parent
-    return None
-
-
-def _before(parent: etree._Element, element: etree._Element) -> str | None:
-    """The short label before ``element``, empty if nothing is there; None if ``parent`` holds other text."""
-    if len(parent) > 4:
-        return None
-    parts = [parent.text or ""]
-    for child in parent:
-        if child is not element:
-            parts += (_text(child), child.tail or "")
-    label = "".join(parts).strip()
-    if not label:
-        return ""
-    return label if len(label) <= MAX_LABEL and label.endswith((":", "|", ">", "»", "–")) else None
-
-
-def _text(element: etree._Element) -> str:
-    return "".join(map(str, element.itertext())) if len(element) else element.text or ""

@@ -6,9 +6,12 @@ import re
 from collections.abc import Sequence
 from urllib.parse import SplitResult, parse_qsl, unquote
 
+import numpy as np
+
 from newsbot.extraction import notices
 from newsbot.extraction.blocks import Block, join
-from newsbot.extraction.density import concentration, headline_links
+from newsbot.extraction.body.features import Known, View
+from newsbot.extraction.body.pieces import REGIONS, cut
 from newsbot.extraction.page import Page, xpath
 from newsbot.extraction.sitename import site_names
 from newsbot.extraction.strings import key, size
@@ -48,6 +51,11 @@ _LINKED_HEADINGS = xpath("//*[self::h2 or self::h3 or self::h4][a[@href] or pare
 _LEAST_LINKED = 4
 _MANY_WORDS = 4
 _LONG_HEADLINE = 25
+_BESIDE = 15
+"""Letters that may stand beside a link in its line."""
+_LEAST_PROSE = 25
+_LONG_PROSE = 300
+_FRAME = sum(1 << REGIONS.index(name) for name in ("nav", "footer", "aside", "header"))
 
 
 def is_strong(hint: Link | None) -> bool:
@@ -91,8 +99,13 @@ def _notice(page: Page, text: str, length: int, hint: Link | None) -> str | None
     return "login" if length < 500 and wanted and _PASSWORD(page.tree) else None
 
 
-def refuse_text(page: Page, blocks: Sequence[Block], rule: Rule | None, hint: Link | None) -> str | None:
-    """Return why the text is no article's: too short, or a list of other articles; else None."""
+def refuse_text(
+    page: Page, blocks: Sequence[Block], view: View | None, rule: Rule | None, hint: Link | None
+) -> str | None:
+    """Return why the text is not that of an article: too short, or a list of other articles; else None.
+
+    ``view`` holds the pieces of the page where they are known already.
+    """
     text = join(blocks)
     length = size(text)
     expected = is_strong(hint) or (rule is not None and classify(rule, page.url).kind is Kind.ARTICLE)
@@ -105,10 +118,10 @@ def refuse_text(page: Page, blocks: Sequence[Block], rule: Rule | None, hint: Li
         return "front_page" if _is_front(page) and not expected else "too_short"
     if expected or (own and not _is_front(page)) or (named and _is_headed_as_shared(page)):
         return None
-    return _listing(page, blocks, length, named=named)
+    return _listing(page, blocks, view or View(cut(page.tree), Known()), length, named=named)
 
 
-def _listing(page: Page, blocks: Sequence[Block], length: int, *, named: bool) -> str | None:
+def _listing(page: Page, blocks: Sequence[Block], view: View, length: int, *, named: bool) -> str | None:
     """A front shows many headlines that are links, and little prose in one place."""
     path = unquote(page.parts.path)
     front, search = _is_front(page), _is_search(page.parts)
@@ -117,11 +130,11 @@ def _listing(page: Page, blocks: Sequence[Block], length: int, *, named: bool) -
     )
     suspected = page.nodes.has_list_type() or listed or search or front
     paragraphs = sum(1 for block in blocks if len(block.text) >= 100 and _SENTENCE_END.search(block.text))
-    headlines = headline_links(page.tree)
+    headlines = _headline_links(view)
     per_paragraph = 3 if named else 1 if listed else 2
     if headlines < (4 if suspected else 10) or headlines < paragraphs * per_paragraph:
         return None
-    prose, share = concentration(page.tree, length)
+    prose, share = _concentration(view, length)
     least = 0.6 if suspected else 0.2 if named else 0.3
     if share >= least and prose >= (LONG / 2 if suspected else 200):
         return None
@@ -130,6 +143,34 @@ def _listing(page: Page, blocks: Sequence[Block], length: int, *, named: bool) -
     if _TAG_PATH.search(path):
         return "tag_page"
     return "front_page" if front else "section_front"
+
+
+def _headline_links(view: View) -> int:
+    """How many different lines are links that read like headlines: 25 letters and four words or more."""
+    beside = view.length - view.linked
+    return len(
+        {
+            text
+            for text, rest in zip(view.pieces.texts, beside.tolist(), strict=True)
+            if rest <= _BESIDE and len(text) >= _LONG_HEADLINE and len(text.split()) >= _MANY_WORDS
+        }
+    )
+
+
+def _concentration(view: View, length: int) -> tuple[float, float]:
+    """Return the prose of the one box that holds most of it, and that as a share of ``length``.
+
+    Paragraphs of an article stand side by side; teasers of a front page each stand in a box of their own.
+    """
+    if not view.count:
+        return 0.0, 0.0
+    frame = np.array(view.pieces.tree.regions)[view.box] & _FRAME > 0
+    own = np.bincount(view.box, np.where(frame, 0, view.length), len(view.parent))
+    worth = own - 2 * np.bincount(view.box, np.where(frame, 0, view.linked), len(view.parent))
+    worth = np.where(worth >= _LEAST_PROSE, worth, 0)
+    sums = np.bincount(view.parent, worth, len(view.parent)) + np.where(own > _LONG_PROSE, worth, 0)
+    most = float(sums.max())
+    return most, most / max(length, 1)
 
 
 def _calls_itself(page: Page) -> bool:

@@ -1,25 +1,27 @@
-"""The text of an article: by the rule, else by the generic extractor, checked against structured data."""
+"""The text of an article: by the site's rule, else the pieces that the judge takes, else what data hold."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html import unescape
 from itertools import islice
 
+import numpy as np
 from lxml import etree
 from lxml.html import fragment_fromstring
 
 from newsbot.extraction.authors import author_candidates
-from newsbot.extraction.blocks import Block, join, render
-from newsbot.extraction.body import generic_body
+from newsbot.extraction.blocks import Block, Kind, join, render
+from newsbot.extraction.body.features import Known, View
+from newsbot.extraction.body.judge import judge
+from newsbot.extraction.body.nextarticles import next_articles
+from newsbot.extraction.body.pieces import Pieces, cut
 from newsbot.extraction.boilerplate import SiteMemory
-from newsbot.extraction.clues import Known
 from newsbot.extraction.embedded import embedded_blocks, sentence_blocks
-from newsbot.extraction.evidence import JSON_LD, RULE
+from newsbot.extraction.evidence import GENERIC, JSON_LD, RULE
 from newsbot.extraction.form import is_gallery
 from newsbot.extraction.jsonld import texts
-from newsbot.extraction.nextarticles import next_articles
 from newsbot.extraction.page import Page, text_of
 from newsbot.extraction.selectors import Selected
 from newsbot.extraction.strings import key, looks_like_code, size, squash
@@ -29,8 +31,16 @@ MAX_TEXT = 500_000
 TEASER = "teaser"
 """The method of a text that is only the summary of one that the page does not hold."""
 _HARDLY_ANY = 100
+"""Letters of a text that is not worth the name."""
+_REPEATED = 40
+"""Letters of a line that comes once, however often the page has it (for phones, for print)."""
 _MOST_PICTURES = 500
-_LEAST_CAPTION = 15
+_KINDS: dict[str, Kind] = {
+    "h1": "heading", "h2": "heading", "h3": "heading", "h4": "heading", "h5": "heading", "h6": "heading",
+    "blockquote": "quote", "li": "item", "dt": "item", "dd": "item", "td": "cell", "th": "cell",
+}  # fmt: skip
+_INNER = frozenset({"p", "div", "span"})
+"""Boxes that are what the box around them is: ``<blockquote><p>`` is a quote."""
 _SENTENCE = re.compile(r"^.{20,160}?[.!?…](?=\s|$)")
 _MARKUP = re.compile(r"</?(?:p|br|div|h[1-6]|li|ul|strong|em|a|span)\b", re.IGNORECASE)
 
@@ -41,6 +51,8 @@ class Body:
 
     blocks: tuple[Block, ...]
     method: str
+    view: View | None = field(default=None, compare=False, repr=False)
+    """The pieces of the page, where they were looked at."""
 
     @property
     def text(self) -> str:
@@ -48,16 +60,16 @@ class Body:
         return join(self.blocks)[:MAX_TEXT]
 
     def trimmed(self, title: str, authors: list[str]) -> Body:
-        """Return the body without headline, names and date at its edges; a rule's text stays as it is."""
+        """Return the body without headline, names and date at its edges; a rule's text keeps all but the headline."""
         blocks = list(self.blocks)
         if self.method == RULE:
             blocks = blocks[1:] if len(blocks) > 1 and key(blocks[0].text) == key(title) else blocks
         else:
             blocks = trim_edges(blocks, title, authors)
-        return Body(tuple(blocks), self.method)
+        return Body(tuple(blocks), self.method, self.view)
 
     def structure(self) -> dict[str, list[int]]:
-        """Return the numbers of the lines of :attr:`text` that are no plain paragraphs, by kind."""
+        """Return the numbers of the lines of :attr:`text` that are not plain paragraphs, by kind."""
         found: dict[str, list[int]] = {}
         for number, block in enumerate(self.blocks):
             if block.kind != "paragraph":
@@ -74,23 +86,43 @@ class Body:
 def find_body(page: Page, selected: Selected, memory: SiteMemory | None = None) -> Body:
     """Return the text of the page, empty if there is none.
 
-    No generic extractor runs where a rule gives text. ``memory`` knows lines of other articles.
+    A page whose text a rule gives is not judged. ``memory`` knows lines of other articles of the site.
     """
     blocks = selected.blocks() if selected.names("text") else []
     if blocks:
         return Body(tuple(blocks), RULE)
-
-    def clean(found: list[Block]) -> list[Block]:
-        return tidy(found) if memory is None else memory.own(page.url, tidy(found))
-
     stated = _stated(page)
-    removed = selected.removed | next_articles(page)
-    blocks, method = generic_body(page.tree, _known(page, stated), removed, clean)
+    view = View(cut(page.tree, selected.removed | next_articles(page)), _known(page, stated))
+    blocks = tidy(judged_blocks(view))
+    if memory is not None:
+        blocks = memory.own(page.url, blocks)
     if stated and _is_better(stated, blocks):
-        return Body(tuple(stated), JSON_LD)
+        return Body(tuple(stated), JSON_LD, view)
     if sum(len(block.text) for block in blocks if block.kind != "heading") < _HARDLY_ANY:
-        return _carried(page) or Body(tuple(blocks), method)
-    return Body(tuple(blocks), method)
+        carried = _carried(page)
+        if carried is not None:
+            return carried
+    return Body(tuple(blocks), GENERIC, view)
+
+
+def judged_blocks(view: View) -> list[Block]:
+    """Return the pieces that belong to the article; a long line that the page repeats comes once."""
+    found: list[Block] = []
+    seen: set[str] = set()
+    for place in np.flatnonzero(judge(view) > 0).tolist():
+        text = view.pieces.texts[place]
+        if len(text) >= _REPEATED and text in seen:
+            continue
+        seen.add(text)
+        found.append(Block(_kind(view.pieces, place), text))
+    return found
+
+
+def _kind(pieces: Pieces, place: int) -> Kind:
+    tree, box = pieces.tree, pieces.boxes[place]
+    if tree.tags[box] in _INNER:
+        box = tree.parents[box]
+    return _KINDS.get(tree.tags[box], "paragraph")
 
 
 def _carried(page: Page) -> Body | None:
@@ -115,7 +147,7 @@ def _is_named(page: Page) -> bool:
 
 
 def _teaser(page: Page) -> str:
-    """What the data say of an article whose text the page does not hold at all; empty if it is no article."""
+    """The summary that the data state of an article whose text the page does not hold at all."""
     node = page.article
     if node is None or not _is_named(page) or not node.get("datePublished"):
         return ""
@@ -133,12 +165,12 @@ def _known(page: Page, stated: list[Block]) -> Known:
     titles = (page.meta("og:title"), page.title_tag, *page.headings)
     keys = frozenset(filter(None, map(key, titles)))
     return Known(
-        keys,
-        page.meta("og:description", "description"),
-        join(stated),
-        _authors(page),
-        _site(page),
-        _captions(page),
+        titles=keys,
+        description=page.meta("og:description", "description"),
+        stated=join(stated),
+        headline=page.meta("og:title") or next(iter(page.headings), page.title_tag),
+        site=_site(page),
+        authors=_authors(page),
     )
 
 
@@ -148,14 +180,9 @@ def _authors(page: Page) -> frozenset[str]:
 
 
 def _site(page: Page) -> frozenset[str]:
-    names = [*page.host.removeprefix("www.").split(".")[:-1], page.meta("og:site_name")[:60]]
-    return frozenset(name for text in names if len(name := key(text).replace(" ", "")) > 3)
-
-
-def _captions(page: Page) -> frozenset[str]:
-    """What pictures show; of many, and of each, only the start."""
-    said = (picture.get("alt") for picture in islice(page.tree.iter("img"), _MOST_PICTURES))
-    return frozenset(squash(text[:200])[:60] for text in said if text and len(text) >= _LEAST_CAPTION)
+    host = page.host.removeprefix("www.")
+    names = [*host.split(".")[:-1], page.meta("og:site_name")[:60]]
+    return frozenset([name for text in names if len(name := key(text).replace(" ", "")) > 3] + [host] * (len(host) > 4))
 
 
 def _stated(page: Page) -> list[Block]:

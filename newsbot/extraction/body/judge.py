@@ -1,4 +1,4 @@
-"""Decision trees that were learned elsewhere (``benchmarks/learning.py``), applied to many rows at once."""
+"""Which pieces of a page belong to its article: boosted trees, learned by ``benchmarks/learning.py``."""
 
 from __future__ import annotations
 
@@ -10,10 +10,14 @@ from importlib.resources import files
 import numpy as np
 from numpy.typing import NDArray
 
-from newsbot.extraction.clues import Columns
+from newsbot.extraction.body.features import Columns, Marks, View, columns_of
 
+SCALE = 1000
+"""Scores are whole numbers, this many for one unit of log odds: their sums are the same on every machine."""
+NEVER = -9 * SCALE
+"""The score of pieces that need no judgement: short links, labels far from any prose."""
 _SIFTED = (5, 8)
-"""Steps before which the rows that have reached their leaves are left aside: seven in ten, nearly all."""
+"""Steps after which the rows that have reached their leaves are left aside: seven in ten, nearly all."""
 
 
 @dataclass(frozen=True)
@@ -22,20 +26,19 @@ class Forest:
 
     ``feature`` is the column a node looks at; rows with a value up to ``threshold`` go to the second of its
     two ``children``, others to the first. A leaf has itself for children; ``value`` is what it adds to the
-    score, in log odds.
+    score.
     """
 
     names: tuple[str, ...]
-    base: float
     depth: int
     roots: NDArray[np.int32]
     feature: NDArray[np.int32]
     threshold: NDArray[np.float32]
     children: NDArray[np.int32]
-    value: NDArray[np.float32]
+    value: NDArray[np.int32]
 
-    def scores(self, columns: Columns) -> NDArray[np.float32]:
-        """Return the log odds of each row."""
+    def scores(self, columns: Columns) -> NDArray[np.int64]:
+        """Return the score of each row: log odds in units of 1 / :data:`SCALE`."""
         values = np.concatenate([columns[name] for name in self.names])
         count = len(values) // len(self.names)
         node = np.repeat(self.roots, count)
@@ -49,7 +52,7 @@ class Forest:
             low = values.take(self.feature.take(node) * count + place) <= self.threshold.take(node)
             node = self.children.take(2 * node + low)
         leaves[going] = node
-        total: NDArray[np.float32] = self.base + self.value.take(leaves).reshape(-1, count).sum(axis=0)
+        total: NDArray[np.int64] = self.value.take(leaves).reshape(-1, count).sum(axis=0, dtype=np.int64)
         return total
 
 
@@ -61,17 +64,24 @@ def from_json(text: str) -> Forest:
     sides = [np.where(feature < 0, itself, np.array(data[side], np.int32)) for side in ("right", "left")]
     return Forest(
         names=tuple(data["names"]),
-        base=data["base"],
         depth=data["depth"],
         roots=np.array(data["roots"], np.int32),
         feature=np.maximum(feature, 0),
         threshold=np.array(data["threshold"], np.float32),
         children=np.stack(sides, axis=1).astype(np.int32).ravel(),
-        value=np.array(data["value"], np.float32),
+        value=np.array(data["value"], np.int32),
     )
 
 
 @cache
 def shipped() -> Forest:
     """Return the trees that come with newsbot, read once."""
-    return from_json(files("newsbot.extraction").joinpath("forest.json").read_text(encoding="utf-8"))
+    return from_json(files("newsbot.extraction.body").joinpath("forest.json").read_text(encoding="utf-8"))
+
+
+def judge(view: View) -> NDArray[np.int64]:
+    """Return the score of each piece of a page; above 0 it belongs to the article."""
+    scores = np.full(view.count, NEVER, np.int64)
+    if view.count and view.is_open.any():
+        scores[view.is_open] = shipped().scores(columns_of(view))
+    return scores

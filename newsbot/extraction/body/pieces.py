@@ -1,0 +1,297 @@
+"""A page cut into pieces: runs of text between breaks, each with the box of markup that it lies in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from lxml import etree
+from lxml.html import HtmlElement
+
+from newsbot.extraction.strings import resolved, squash, word_list, word_set
+
+MAX_PIECES = 4000
+"""Pieces of a page that are read. The longest real articles have about 1,000."""
+
+TAGS = (
+    "p", "li", "div", "td", "span", "h1", "h2", "h3", "h4", "h5", "h6", "blockquote", "th", "dt", "dd", "pre",
+    "section", "article", "figcaption", "center", "body",
+)  # fmt: skip
+OTHER_TAG = 30
+"""The number of a tag that is not in :data:`TAGS`; the others are numbered by their place there."""
+REGIONS = (
+    "article", "main", "aside", "nav", "footer", "header", "figure", "figcaption", "form", "table", "ul",
+    "blockquote", "section", "hidden",
+)  # fmt: skip
+"""Elements (and the state of being hidden) that are remembered for all that lies in them."""
+SUBJECTS = {
+    "comment": word_list("comment disqus discuss reply replies opinions respond"),
+    "share": word_list("share sharing social follow facebook twitter like vote rating"),
+    "related": word_list(
+        "relat recommend more also popular trend teaser promo outbrain taboola similar readmore most",
+        "latest next other recirc listing feed card linkbox suggest stories viral mgid criteo zergnet headlines",
+    ),
+    "foot": word_list("foot copyright legal disclaim bottom contacts? contentinfo"),
+    "nav": word_list("nav menu breadcrumb topbar toolbar pagination pager masthead"),
+    "side": word_list("side widget rail aside column right left col complementary"),
+    "ad": word_list("^ads?$ advert sponsor banner adv dfp gpt commerc shop buy price affili"),
+    "meta": word_list(
+        "byline author meta date time info credit source publish posted writer avtor bio agency"
+    ),
+    "media": word_list(
+        "caption figure photo image img gallery media video embed audio player pic slide carousel foto ",
+        "credit copyright",
+    ),
+    "tag": word_list("^tags?$ topic keyword label categor section rubric"),
+    "subscribe": word_list(
+        "newsletter subscri signup paywall login register cookie consent modal popup overlay premium",
+        "piano donat notif alert gdpr download app regwall metered offer message",
+    ),
+    "consent": word_list("cookie consent onetrust optanon cmp gdpr ccpa privacy didomi usercentrics dialog modal"),
+    "title": word_list("title headline heading header kicker"),
+    "lead": word_list(
+        "summary lead lede standfirst intro deck dek subtitle description excerpt abstract teaser chapo",
+        "anons",
+    ),
+    "points": word_list("keypoint takeaway highlight bullet fact"),
+    "article": word_list("article story post entry news single detail"),
+    "body": word_list("body content text paragraph main copy rich wysiwyg prose txt"),
+    "hidden": word_list("hidden hide sr visually screen print tooltip dropdown collapse"),
+    "quote": word_list("quote pull box factbox info embed tweet insta blockquote"),
+    "main_text": word_list(
+        r"(?:article|post|entry|story|news|page|single|main|art|full)[-_\s]{0,2}(?:body|text|content|copy|detail)"
+    ),
+}
+"""What the words in ``class``, ``id``, ``role`` and ``itemprop`` say about a box. These are names that
+programmers use in markup; the language of the page does not matter."""
+
+_INLINE = word_set(
+    "a abbr acronym b bdi bdo big cite code del dfn em font i ins kbd label mark nobr q s samp small span",
+    "strike strong sub sup time tt u var wbr",
+)
+_SKIPPED = word_set(
+    "script style noscript template svg head iframe object embed video audio canvas link meta select option",
+    "input textarea button math map",
+)
+_MOVING = frozenset({"iframe", "video", "object", "embed"})
+_STRONG = frozenset({"b", "strong", "em", "i"})
+_SENTENCES = word_set("p li h1 h2 h3 h4 h5 h6 blockquote dd dt figcaption")
+"""Boxes of sentences: a custom element in them (with a hyphen in its name) does not break a line."""
+_PLAIN = _INLINE - _STRONG - {"a"}
+"""Elements that change only the look of words."""
+_NAMES = ("class", "id", "itemprop", "role", "data-testid", "data-component")
+_WORD = re.compile(r"[A-Z]?[a-z]{2,}|[A-Z]{2,}")
+_HIDDEN = re.compile(r"display\s{0,3}:\s{0,3}none|visibility\s{0,3}:\s{0,3}hidden", re.IGNORECASE)
+_PATTERNS = tuple(re.compile("|".join(parts)) for parts in SUBJECTS.values())
+_MAIN_TEXT = list(SUBJECTS).index("main_text")
+_TAG_NUMBERS = {name: number for number, name in enumerate(TAGS)}
+_REGION_BITS = {name: 1 << number for number, name in enumerate(REGIONS)}
+_IS_HIDDEN = _REGION_BITS["hidden"]
+_LEAST_ALT = 15
+_DEEP = 255
+"""Boxes so deep are not counted any more: a count has one byte."""
+_MOST_ATTRIBUTES = 300
+"""Characters of a box's names that are read."""
+
+
+@dataclass(slots=True)
+class Boxes:
+    """The block elements that hold text, as columns: the number of a box is its place in each list.
+
+    A box stands after its parent; the first is ``body`` and is its own parent.
+    """
+
+    tags: list[str] = field(default_factory=list)
+    parents: list[int] = field(default_factory=list)
+    depths: list[int] = field(default_factory=list)
+    regions: list[int] = field(default_factory=list)
+    """Bits of :data:`REGIONS`, of the box and of all boxes around it."""
+    own: list[int] = field(default_factory=list)
+    """Which :data:`SUBJECTS` the names of the box speak of: one byte for each, 0 or 1."""
+    around: list[int] = field(default_factory=list)
+    """How many of the box and the boxes around it speak of each subject: one byte for each, at most 255."""
+    kinds: list[str] = field(default_factory=list)
+    """The end of the path to the box, of tags and names: equal for boxes that are made alike."""
+
+
+@dataclass(slots=True)
+class Pieces:
+    """The pieces of a page in order, as columns: one entry in each list for a piece."""
+
+    texts: list[str] = field(default_factory=list)
+    boxes: list[int] = field(default_factory=list)
+    """Numbers of the boxes that the pieces lie in."""
+    linked: list[int] = field(default_factory=list)
+    """Characters in links, at most the length of the text."""
+    strong: list[int] = field(default_factory=list)
+    """Characters in bold or italic, likewise."""
+    links: list[int] = field(default_factory=list)
+    broken: list[bool] = field(default_factory=list)
+    """True for a piece after a ``<br>``."""
+    pictures: list[int] = field(default_factory=list)
+    """Pictures and videos between the piece before and this one."""
+    alts: list[str] = field(default_factory=list)
+    """What the longer ``alt`` attributes of pictures say."""
+    tree: Boxes = field(default_factory=Boxes)
+
+
+def cut(tree: HtmlElement, removed: Collection[etree._Element] = ()) -> Pieces:
+    """Return the pieces of a page, without what lies in ``removed`` elements; the tree is not changed."""
+    body = tree.find("body")
+    return _Cutter(tree if body is None else body, removed).run()
+
+
+class _Cutter:
+    """One walk over the elements of a page."""
+
+    __slots__ = (
+        "_box_of", "_broken", "_found", "_in_link", "_in_strong", "_linked", "_links", "_names", "_open",
+        "_parts", "_pictures", "_removed", "_root", "_strong",
+    )  # fmt: skip
+
+    def __init__(self, root: HtmlElement, removed: Collection[etree._Element]) -> None:
+        self._root = root
+        self._removed = removed
+        self._found = Pieces()
+        self._parts: list[str] = []
+        self._names = ["body"]
+        """Names of the block elements that are open."""
+        self._open: list[etree._Element] = [root]
+        self._box_of = [_add_box(self._found.tree, root, "body", 0)]
+        """Boxes of the outer elements that are open. Many hold no text at all, so boxes are made late."""
+        self._in_link = self._in_strong = 0
+        self._linked = self._strong = self._links = self._pictures = 0
+        self._broken = False
+
+    def run(self) -> Pieces:
+        """Return the pieces below the root."""
+        walker = etree.iterwalk(self._root, events=("start", "end"))
+        removed, parts, texts, root = self._removed, self._parts, self._found.texts, self._root
+        for event, element in walker:
+            name = element.tag
+            if name in _SKIPPED or not isinstance(name, str) or (removed and element in removed):
+                if event == "start":
+                    self._pictures += name in _MOVING
+                    walker.skip_subtree()
+                    continue
+            elif event == "start":
+                if name not in _PLAIN:
+                    self._start(element, name)
+                if (text := element.text) and (parts or not text.isspace()):
+                    self._add(text)
+                continue
+            elif name not in _PLAIN:
+                self._end(element, name)
+            if (text := element.tail) and (parts or not text.isspace()) and element is not root:
+                self._add(text)
+            if len(texts) >= MAX_PIECES:
+                return self._found
+        self._flush()
+        return self._found
+
+    def _start(self, element: etree._Element, name: str) -> None:
+        if name == "a":
+            self._in_link += 1
+            self._links += 1
+        elif name in _STRONG:
+            self._in_strong += 1
+        elif name == "br":
+            self._flush()
+            self._broken = True
+        elif name == "img":
+            self._break()
+            self._pictures += 1
+            if len(alt := element.get("alt") or "") >= _LEAST_ALT:
+                self._found.alts.append(alt)
+        elif element is not self._root and not ("-" in name and self._names[-1] in _SENTENCES):
+            self._break()
+            self._names.append(name)
+            self._open.append(element)
+
+    def _end(self, element: etree._Element, name: str) -> None:
+        if name == "a":
+            self._in_link -= 1
+        elif name in _STRONG:
+            self._in_strong -= 1
+        elif name not in ("br", "img") and element is not self._root and self._names[-1] == name:
+            self._break()
+            self._names.pop()
+            self._open.pop()
+            del self._box_of[len(self._open) :]
+
+    def _add(self, text: str) -> None:
+        self._parts.append(text)
+        if (self._in_link or self._in_strong) and not text.isspace():
+            self._linked += len(text) if self._in_link else 0
+            self._strong += len(text) if self._in_strong else 0
+
+    def _break(self) -> None:
+        if self._parts or self._links or self._broken:
+            self._flush()
+
+    def _flush(self) -> None:
+        text = "".join(self._parts)
+        if text and not text.isspace() and (text := squash(resolved(text))):
+            found = self._found
+            found.texts.append(text)
+            found.boxes.append(self._box())
+            found.linked.append(min(len(text), self._linked))
+            found.strong.append(min(len(text), self._strong))
+            found.links.append(self._links)
+            found.broken.append(self._broken)
+            found.pictures.append(self._pictures)
+            self._pictures = 0
+        self._parts.clear()
+        self._linked = self._strong = self._links = 0
+        self._broken = False
+
+    def _box(self) -> int:
+        """The number of the innermost open box; boxes around it are made if they were not needed before."""
+        made = self._box_of
+        for place in range(len(made), len(self._open)):
+            made.append(_add_box(self._found.tree, self._open[place], self._names[place], made[-1]))
+        return made[-1]
+
+
+def _add_box(boxes: Boxes, element: etree._Element, name: str, parent: int) -> int:
+    attributes = dict(element.items())
+    names, spoken = (), 0
+    if attributes:
+        said = " ".join([value for key in _NAMES if (value := attributes.get(key))])
+        names, spoken = _read_names(said[:_MOST_ATTRIBUTES]) if said else ((), 0)
+    is_root = not boxes.tags
+    depth = 0 if is_root else boxes.depths[parent] + 1
+    regions = 0 if is_root else boxes.regions[parent] | _REGION_BITS.get(name, 0)
+    if "hidden" in attributes or ("style" in attributes and _HIDDEN.search(attributes["style"][:500])):
+        regions |= _IS_HIDDEN
+    boxes.tags.append(name)
+    boxes.parents.append(parent)
+    boxes.depths.append(depth)
+    boxes.regions.append(regions)
+    boxes.own.append(spoken)
+    boxes.around.append(spoken if is_root else boxes.around[parent] + (spoken if depth < _DEEP else 0))
+    boxes.kinds.append("body" if is_root else f"{boxes.kinds[parent][-80:]}/{name}.{'.'.join(names[:4])}")
+    return len(boxes.tags) - 1
+
+
+def tag_number(name: str) -> int:
+    """Return the number of a tag, see :data:`TAGS`."""
+    return _TAG_NUMBERS.get(name, OTHER_TAG)
+
+
+@lru_cache(maxsize=8192)
+def _read_names(said: str) -> tuple[tuple[str, ...], int]:
+    """Return the words of a box's names, and the subjects that they speak of."""
+    words = tuple(dict.fromkeys([word.lower() for word in _WORD.findall(said)]))[:12]
+    subjects = {subject for word in words for subject in _subjects(word)}
+    if _PATTERNS[_MAIN_TEXT].search(said.lower()):
+        subjects.add(_MAIN_TEXT)
+    return words, sum(1 << (8 * subject) for subject in subjects)
+
+
+@lru_cache(maxsize=16384)
+def _subjects(word: str) -> tuple[int, ...]:
+    """The numbers of the subjects that a word names. New sites bring new names made of known words."""
+    return tuple([number for number, pattern in enumerate(_PATTERNS) if pattern.search(word)])
