@@ -184,7 +184,7 @@ class Folds:
     def use(self, page: Fields) -> None:
         """Let newsbot read with the trees for this page."""
         trees = self._trees[fold_of(self._publisher(page), self._count)]
-        judge.shipped = lambda: trees  # type: ignore[assignment,attr-defined]
+        judge.shipped = lambda: trees  # type: ignore[assignment]
 
 
 def fold_of(publisher: str, count: int) -> int:

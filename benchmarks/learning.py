@@ -132,7 +132,7 @@ for name in sys.argv[2:]:
 
 
 def freeze(folder: Path, target: Path, checkout: Path) -> None:
-    """Write the texts that the extraction of ``checkout`` gives for :data:`LABELLED`, a JSON object a line."""
+    """Write the texts that another checkout extracts from :data:`LABELLED`, a JSON object a line."""
     place = checkout.resolve()
     command = [sys.executable, "-c", _READER, str(folder.resolve()), *LABELLED]
     with target.open("wb") as lines:
@@ -165,8 +165,7 @@ def learn_folds(samples: list[Sample], count: int, folder: Path) -> None:
         (folder / f"forest-{number}.json").write_text(as_json(trees, samples[0].names), encoding="utf-8")
         left_out = [s for s in samples if fold_of(s.publisher, count) == number and s.weights.any()]
         right = [
-            float(np.average((trees.predict(s.rows) > 0.5) == s.belongs, weights=s.weights))
-            for s in left_out
+            float(np.average((trees.predict(s.rows) > 0.5) == s.belongs, weights=s.weights)) for s in left_out
         ]
         print(f"fold {number}: {len(left_out)} pages left out, judged right {np.mean(right):.3f}", flush=True)
 
@@ -189,7 +188,7 @@ def read(definitions: ModuleType, name: str, page: Gold, label: Gold | None) -> 
     columns = columns_of(view)
     copies = columns["holds"] > FEW_HELD
     texts = [view.pieces.texts[place] for place in np.flatnonzero(view.is_open).tolist()]
-    labelled = _labelled(definitions, name, gold, label, texts, copies)
+    labelled = _labelled(definitions, (name, gold, label), texts, copies)
     if labelled is None:
         return None
     rows = np.stack(list(columns.values()), axis=1)
@@ -197,8 +196,12 @@ def read(definitions: ModuleType, name: str, page: Gold, label: Gold | None) -> 
 
 
 def _labelled(
-    definitions: ModuleType, name: str, gold: Gold, label: Gold | None, texts: list[str], copies: NDArray[np.bool_]
+    definitions: ModuleType,
+    page: tuple[str, Gold, Gold | None],
+    texts: list[str],
+    copies: NDArray[np.bool_],
 ) -> tuple[NDArray[np.int8], NDArray[np.float64]] | None:
+    name, gold, label = page
     if "text" in gold:
         return _by_gold(definitions, gold, texts, copies, strict=name == "aeb")
     found = _by_gold(definitions, label, texts, copies, strict=False) if label is not None else None
@@ -208,7 +211,9 @@ def _labelled(
     if found is None:
         return belongs, weights
     said = weights > 0
-    return np.where(said, belongs, found[0]), np.where(said, np.maximum(weights, LABEL * found[1]), LABEL * found[1])
+    return np.where(said, belongs, found[0]), np.where(
+        said, np.maximum(weights, LABEL * found[1]), LABEL * found[1]
+    )
 
 
 def _by_gold(
@@ -305,9 +310,10 @@ def learn(samples: Iterable[Sample]) -> Any:
 
 
 def as_json(trees: Any, names: tuple[str, ...]) -> str:
-    """Return trees in the form of :class:`newsbot.extraction.body.judge.Forest`; unused columns are left out."""
+    """Return trees as :class:`newsbot.extraction.body.judge.Forest` reads them, without unused columns."""
     nodes: list[list[float]] = []
     roots: list[int] = []
+    deepest = 0
 
     def add(node: dict[str, Any], depth: int) -> int:
         """Append a node and what is below it; return its number."""
@@ -321,7 +327,6 @@ def as_json(trees: Any, names: tuple[str, ...]) -> str:
             nodes[number] = [node["split_feature"], threshold, *below, 0]
         return number
 
-    deepest = 0
     for tree in trees.dump_model()["tree_info"]:
         roots.append(len(nodes))
         add(tree["tree_structure"], 0)

@@ -64,7 +64,9 @@ def test_an_element_of_the_sites_own_breaks_no_sentence() -> None:
 
 
 def test_a_picture_breaks_the_line_and_holds_no_text() -> None:
-    pieces = pieces_of("<p>One<img src=a.jpg alt='The dam at night, from the road'>two</p><iframe></iframe>three")
+    pieces = pieces_of(
+        "<p>One<img src=a.jpg alt='The dam at night, from the road'>two</p><iframe></iframe>three"
+    )
     assert pieces.texts == ["One", "two", "three"]
     assert pieces.pictures == [0, 1, 1]
     assert pieces.alts == ["The dam at night, from the road"]
@@ -119,10 +121,12 @@ def test_pieces_know_the_text_that_the_data_state() -> None:
 
 def test_a_piece_of_other_words_shares_little_with_the_headline() -> None:
     known = Known(headline="Volunteers filled sandbags when the river rose", site=frozenset({"example.org"}))
-    columns = columns_of(view_of(f"{TEXT}<div><p>Rules of example.org for comments: be polite.</p></div>", known))
+    columns = columns_of(
+        view_of(f"{TEXT}<div><p>Rules of example.org for comments: be polite.</p></div>", known)
+    )
     assert columns["titled"].tolist() == [1, 0, 0, 3, 0]
-    assert columns["above1_titled"].tolist() == columns["above2_titled"].tolist() == [0.75] * 5
-    assert columns["box_titled"].tolist()[-1] == 0
+    assert columns["above1_titled"].tolist() == [1, 1, 1, 1, 0]
+    assert columns["box_titled"].tolist() == [0.25, 0, 0, 0.75, 0]
     assert columns["says_site"].tolist() == [0, 0, 0, 0, 1]
 
 

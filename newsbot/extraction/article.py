@@ -13,6 +13,7 @@ from newsbot.errors import NotAnArticle
 from newsbot.extraction import details, published
 from newsbot.extraction.agencies import named_agencies
 from newsbot.extraction.authors import VISIBLE_TRUST, author_candidates, rule_authors, visible_authors
+from newsbot.extraction.body.text import TEASER, Body, find_body
 from newsbot.extraction.boilerplate import SiteMemory
 from newsbot.extraction.canonical import canonical_url
 from newsbot.extraction.evidence import DERIVED, RULE, Candidate, best
@@ -23,7 +24,6 @@ from newsbot.extraction.page import Page
 from newsbot.extraction.parse import parse_html
 from newsbot.extraction.selectors import Selected, layout_for
 from newsbot.extraction.sitename import clean_title, site_names
-from newsbot.extraction.body.text import TEASER, Body, find_body
 from newsbot.extraction.titles import choose_title, title_candidates
 from newsbot.extraction.verdict import is_no_page, refuse_page, refuse_text
 from newsbot.items import Article, Link

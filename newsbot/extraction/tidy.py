@@ -6,8 +6,6 @@ import re
 from collections.abc import Collection
 from functools import lru_cache
 
-from lxml import etree
-
 from newsbot.extraction.blocks import Block
 from newsbot.extraction.dates import find_date
 from newsbot.extraction.strings import key

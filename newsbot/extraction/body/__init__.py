@@ -1,4 +1,6 @@
-"""The text of a page by one judge. In reading order:
+"""The text of a page by one judge.
+
+In reading order:
 
 ``pieces``    one walk over the tree cuts the page into runs of text, each with its box
 ``features``  numbers about each piece: itself, its boxes, its place, its neighbours

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice, pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,6 +83,8 @@ class View:
     def __init__(self, pieces: Pieces, known: Known) -> None:
         texts, tree = pieces.texts, pieces.tree
         self.pieces, self.known = pieces, known
+        self.scores: Numbers | None = None
+        """What the judge says of each piece, once it was asked."""
         self.count = len(texts)
         self.length = np.array([size(text) for text in texts], np.int64)
         letters = np.array([len(text) for text in texts], np.int64)
@@ -123,7 +126,7 @@ class View:
         held = np.zeros(self.count, np.int64)
         long = np.flatnonzero(self.length >= _LEAST_COPY)
         if len(long):
-            starts = {text[:_START] for text in texts if _START <= len(text)}
+            starts = {text[:_START] for text in texts if len(text) >= _START}
             for place in long[np.argsort(-self.length[long], kind="stable")][:_MOST_COPIES].tolist():
                 held[place] = sum([start in texts[place] for start in islice(starts, _MOST_STARTS)]) - 1
         return held
@@ -147,9 +150,13 @@ class View:
         few = 50 * held[self.groups[3]] < held.max()
         links = (self.link_share > 0.9) & (self.length < 80)
         labels = (self.length < 25) & few & ~np.isin(self.tag, _HEADINGS)
-        addresses = np.array([text.startswith("http") for text in self.pieces.texts], np.bool_)
-        result: Marks = (~links & ~labels) | addresses
+        result: Marks = (~links & ~labels) | self.addresses
         return result
+
+    @cached_property
+    def addresses(self) -> Marks:
+        """True for pieces that begin with an address that is written out."""
+        return np.array([text.startswith("http") for text in self.pieces.texts], np.bool_)
 
     @cached_property
     def densest(self) -> int:
@@ -204,7 +211,7 @@ class View:
 def columns_of(view: View) -> Columns:
     """Return the numbers of the pieces that need judgement, by name."""
     rows = np.flatnonzero(view.is_open)
-    found: dict[str, NDArray[np.generic]] = {}
+    found: dict[str, NDArray[Any]] = {}
     for part in (_itself, _groups, _densest, _places, _headline, _neighbours, _passed, _company):
         for name, values in part(view).items():
             found[name] = values.take(rows)
@@ -212,7 +219,7 @@ def columns_of(view: View) -> Columns:
     return {name: values.astype(np.float32) for name, values in found.items()}
 
 
-def _itself(view: View) -> dict[str, NDArray[np.generic]]:
+def _itself(view: View) -> dict[str, NDArray[Any]]:
     pieces = view.pieces
     seen: Counter[str] = Counter()
     earlier = []
@@ -235,13 +242,13 @@ def _itself(view: View) -> dict[str, NDArray[np.generic]]:
     }
 
 
-def _groups(view: View) -> dict[str, NDArray[np.generic]]:
+def _groups(view: View) -> dict[str, NDArray[Any]]:
     """What the pieces of each group have in common."""
     is_sure = view.ends & (view.length >= _SURE) & (view.link_share < 0.3)
     sure = np.where(is_sure, view.length, 0)
     inside = np.where(view.in_densest, view.prose, 0)
     most_inside = max(1, int(inside.sum()))
-    columns: dict[str, NDArray[np.generic]] = {}
+    columns: dict[str, NDArray[Any]] = {}
     for level, keys in zip(_LEVELS, view.groups, strict=True):
         prose, letters = np.bincount(keys, view.prose), np.maximum(1, np.bincount(keys, view.length))
         count = np.maximum(1, np.bincount(keys))
@@ -258,7 +265,7 @@ def _groups(view: View) -> dict[str, NDArray[np.generic]]:
     return columns
 
 
-def _densest(view: View) -> dict[str, NDArray[np.generic]]:
+def _densest(view: View) -> dict[str, NDArray[Any]]:
     """How the piece lies to the densest box, and where in it."""
     scores, inside = view.box_scores, np.where(view.in_densest, view.prose, 0)
     like = np.maximum.reduce([scores[keys] for keys in view.groups[1:4]])
@@ -274,7 +281,7 @@ def _densest(view: View) -> dict[str, NDArray[np.generic]]:
     }
 
 
-def _places(view: View) -> dict[str, NDArray[np.generic]]:
+def _places(view: View) -> dict[str, NDArray[Any]]:
     """Where the piece stands in the page and among its prose."""
     passed = np.cumsum(view.length)
     prose = np.flatnonzero(view.prose > 0)
@@ -287,7 +294,7 @@ def _places(view: View) -> dict[str, NDArray[np.generic]]:
     }
 
 
-def _headline(view: View) -> dict[str, NDArray[np.generic]]:
+def _headline(view: View) -> dict[str, NDArray[Any]]:
     """How far the piece stands from the headline, in letters, pieces and boxes."""
     at = _headline_place(view)
     if at is None:
@@ -301,8 +308,11 @@ def _headline(view: View) -> dict[str, NDArray[np.generic]]:
         line[box] = len(line)
         box = parents[box]
     headline = view.pieces.texts[at]
-    others = (view.tag == tag_number("h1")) & np.array([text != headline for text in view.pieces.texts], np.bool_)
-    ups, downs = [], []
+    others = (view.tag == tag_number("h1")) & np.array(
+        [text != headline for text in view.pieces.texts], np.bool_
+    )
+    ups: list[int] = []
+    downs: list[int] = []
     for number, parent in enumerate(parents):
         on_line = number in line
         ups.append(line[number] if on_line else ups[parent])
@@ -317,10 +327,10 @@ def _headline(view: View) -> dict[str, NDArray[np.generic]]:
     }
 
 
-def _passed(view: View) -> dict[str, NDArray[np.generic]]:
+def _passed(view: View) -> dict[str, NDArray[Any]]:
     """Steps to the pieces before and after whose boxes speak of something else than the article."""
     around = view.around[view.box]
-    columns: dict[str, NDArray[np.generic]] = {}
+    columns: dict[str, NDArray[Any]] = {}
     for name in _ENDING:
         marked = np.flatnonzero(around[:, list(SUBJECTS).index(name)] > 0)
         columns[f"{name}_next"] = _distance(marked, view.count, ahead=True)
@@ -328,16 +338,22 @@ def _passed(view: View) -> dict[str, NDArray[np.generic]]:
     return columns
 
 
-def _company(view: View) -> dict[str, NDArray[np.generic]]:
+def _company(view: View) -> dict[str, NDArray[Any]]:
     """Whether the piece and its groups use the words of the headline, name the site or the authors."""
     known, texts = view.known, view.pieces.texts
     rows = np.flatnonzero(view.is_open).tolist()
     lowered, stems, masks = view.lowered, view.stems, view.title_masks
     described = _stems(known.description, 30)
-    columns: dict[str, NDArray[np.generic]] = {
+    columns: dict[str, NDArray[Any]] = {
         "titled": _spread(view, rows, [mask.bit_count() for mask in masks]),
-        "described": _spread(view, rows, [sum([stem in text for stem in described]) / max(1, len(described)) for text in lowered]),
-        "says_site": _spread(view, rows, [any(name in text.replace(" ", "") for name in known.site) for text in lowered]),
+        "described": _spread(
+            view,
+            rows,
+            [sum([stem in text for stem in described]) / max(1, len(described)) for text in lowered],
+        ),
+        "says_site": _spread(
+            view, rows, [any(name in text.replace(" ", "") for name in known.site) for text in lowered]
+        ),
         "says_author": _spread(view, rows, [any(name in text for name in known.authors) for text in lowered]),
         "captions": _spread(view, rows, [texts[row][:_CAPTION] in view.captions for row in rows]),
     }
@@ -359,7 +375,9 @@ def _stems(text: str, most: int = 16) -> list[str]:
     """The beginnings of the longer words of a text; of Chinese, Japanese and Korean ones pairs of signs."""
     said = words(text[:_LOOKED_AT])
     stems = [word[:_STEM] for word in said if len(word) >= _STEM]
-    pairs = [one + other for one, other in pairwise(said) if len(one) == len(other) == 1 and not one.isascii()]
+    pairs = [
+        one + other for one, other in pairwise(said) if len(one) == len(other) == 1 and not one.isascii()
+    ]
     return list(dict.fromkeys(stems + pairs))[:most]
 
 
@@ -377,9 +395,9 @@ def _headline_place(view: View) -> int | None:
     return int(chosen[0]) if chosen else None
 
 
-def _neighbours(view: View) -> dict[str, NDArray[np.generic]]:
+def _neighbours(view: View) -> dict[str, NDArray[Any]]:
     """What the pieces before and after are."""
-    columns: dict[str, NDArray[np.generic]] = {}
+    columns: dict[str, NDArray[Any]] = {}
     for step in (-3, -2, -1, 1, 2, 3):
         columns[f"at{step}_length"] = _shifted(view.length, step)
         columns[f"at{step}_linked"] = _shifted(view.link_share, step)
@@ -396,12 +414,12 @@ def _neighbours(view: View) -> dict[str, NDArray[np.generic]]:
     return columns
 
 
-def _boxes(view: View, rows: NDArray[np.intp]) -> dict[str, NDArray[np.generic]]:
+def _boxes(view: View, rows: NDArray[np.intp]) -> dict[str, NDArray[Any]]:
     """Names, regions and depth of the boxes around each of the pieces ``rows``."""
     tree = view.pieces.tree
     box = view.box.take(rows)
     above = view.parent[box]
-    columns: dict[str, NDArray[np.generic]] = {
+    columns: dict[str, NDArray[Any]] = {
         "tag_above": view.box_tag[above],
         "depth": np.array(tree.depths)[box],
     }
@@ -423,7 +441,7 @@ def _unpacked(tallies: Sequence[int]) -> NDArray[np.uint8]:
     return np.frombuffer(whole, np.uint8).reshape(-1, len(SUBJECTS))
 
 
-def _signs(view: View, rows: NDArray[np.intp]) -> dict[str, NDArray[np.generic]]:
+def _signs(view: View, rows: NDArray[np.intp]) -> dict[str, NDArray[Any]]:
     """What the text of each of the pieces ``rows`` is made of."""
     texts = [view.pieces.texts[row] for row in rows.tolist()]
     starts = [text[:_LOOKED_AT] for text in texts]

@@ -10,7 +10,7 @@ from importlib.resources import files
 import numpy as np
 from numpy.typing import NDArray
 
-from newsbot.extraction.body.features import Columns, Marks, View, columns_of
+from newsbot.extraction.body.features import Columns, View, columns_of
 
 SCALE = 1000
 """Scores are whole numbers, this many for one unit of log odds: their sums are the same on every machine."""
@@ -80,8 +80,13 @@ def shipped() -> Forest:
 
 
 def judge(view: View) -> NDArray[np.int64]:
-    """Return the score of each piece of a page; above 0 it belongs to the article."""
-    scores = np.full(view.count, NEVER, np.int64)
-    if view.count and view.is_open.any():
-        scores[view.is_open] = shipped().scores(columns_of(view))
-    return scores
+    """Return the score of each piece of a page; above 0 it belongs to the article.
+
+    They are computed once and kept in ``view.scores``.
+    """
+    if view.scores is None:
+        scores = np.full(view.count, NEVER, np.int64)
+        if view.count and view.is_open.any():
+            scores[view.is_open] = shipped().scores(columns_of(view))
+        view.scores = scores
+    return view.scores

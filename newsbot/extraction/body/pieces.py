@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Any
 
 from lxml import etree
 from lxml.html import HtmlElement
@@ -31,7 +32,8 @@ SUBJECTS = {
     "share": word_list("share sharing social follow facebook twitter like vote rating"),
     "related": word_list(
         "relat recommend more also popular trend teaser promo outbrain taboola similar readmore most",
-        "latest next other recirc listing feed card linkbox suggest stories viral mgid criteo zergnet headlines",
+        "latest next other recirc listing feed card linkbox suggest stories viral mgid criteo zergnet",
+        "headlines",
     ),
     "foot": word_list("foot copyright legal disclaim bottom contacts? contentinfo"),
     "nav": word_list("nav menu breadcrumb topbar toolbar pagination pager masthead"),
@@ -49,7 +51,9 @@ SUBJECTS = {
         "newsletter subscri signup paywall login register cookie consent modal popup overlay premium",
         "piano donat notif alert gdpr download app regwall metered offer message",
     ),
-    "consent": word_list("cookie consent onetrust optanon cmp gdpr ccpa privacy didomi usercentrics dialog modal"),
+    "consent": word_list(
+        "cookie consent onetrust optanon cmp gdpr ccpa privacy didomi usercentrics dialog modal"
+    ),
     "title": word_list("title headline heading header kicker"),
     "lead": word_list(
         "summary lead lede standfirst intro deck dek subtitle description excerpt abstract teaser chapo",
@@ -256,11 +260,12 @@ class _Cutter:
 
 
 def _add_box(boxes: Boxes, element: etree._Element, name: str, parent: int) -> int:
-    attributes = dict(element.items())
-    names, spoken = (), 0
+    attributes: dict[Any, Any] = dict(element.items())
+    names: tuple[str, ...] = ()
+    spoken = 0
     if attributes:
         said = " ".join([value for key in _NAMES if (value := attributes.get(key))])
-        names, spoken = _read_names(said[:_MOST_ATTRIBUTES]) if said else ((), 0)
+        names, spoken = _read_names(said[:_MOST_ATTRIBUTES]) if said else (names, spoken)
     is_root = not boxes.tags
     depth = 0 if is_root else boxes.depths[parent] + 1
     regions = 0 if is_root else boxes.regions[parent] | _REGION_BITS.get(name, 0)

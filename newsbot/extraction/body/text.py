@@ -13,10 +13,10 @@ from lxml.html import fragment_fromstring
 
 from newsbot.extraction.authors import author_candidates
 from newsbot.extraction.blocks import Block, Kind, join, render
-from newsbot.extraction.body.features import Known, View
+from newsbot.extraction.body.features import Known, Marks, View
 from newsbot.extraction.body.judge import judge
 from newsbot.extraction.body.nextarticles import next_articles
-from newsbot.extraction.body.pieces import Pieces, cut
+from newsbot.extraction.body.pieces import Pieces, cut, tag_number
 from newsbot.extraction.boilerplate import SiteMemory
 from newsbot.extraction.embedded import embedded_blocks, sentence_blocks
 from newsbot.extraction.evidence import GENERIC, JSON_LD, RULE
@@ -33,7 +33,11 @@ TEASER = "teaser"
 _HARDLY_ANY = 100
 """Letters of a text that is not worth the name."""
 _REPEATED = 40
-"""Letters of a line that comes once, however often the page has it (for phones, for print)."""
+"""Letters of a line that is a copy (for phones, for print) where it comes again in another box."""
+_BESIDE = 12
+"""Characters beside the link of a line that only leads elsewhere."""
+_LEAST_LINK = 20
+_HEADINGS = [tag_number(f"h{level}") for level in range(1, 7)]
 _MOST_PICTURES = 500
 _KINDS: dict[str, Kind] = {
     "h1": "heading", "h2": "heading", "h3": "heading", "h4": "heading", "h5": "heading", "h6": "heading",
@@ -60,7 +64,10 @@ class Body:
         return join(self.blocks)[:MAX_TEXT]
 
     def trimmed(self, title: str, authors: list[str]) -> Body:
-        """Return the body without headline, names and date at its edges; a rule's text keeps all but the headline."""
+        """Return the body without headline, names and date at its edges.
+
+        A text that a rule gave loses only the headline.
+        """
         blocks = list(self.blocks)
         if self.method == RULE:
             blocks = blocks[1:] if len(blocks) > 1 and key(blocks[0].text) == key(title) else blocks
@@ -106,16 +113,39 @@ def find_body(page: Page, selected: Selected, memory: SiteMemory | None = None) 
 
 
 def judged_blocks(view: View) -> list[Block]:
-    """Return the pieces that belong to the article; a long line that the page repeats comes once."""
+    """Return the pieces that belong to the article.
+
+    Where the judge takes hardly anything, the prose of the densest box is the text: a whole block of prose
+    that stands alone on a page is not left out, however unlike an article the page is.
+    """
+    if not view.count:
+        return []
+    chosen = judge(view) > 0
+    is_heading = np.isin(view.tag, _HEADINGS)
+    if int(view.length[chosen & ~is_heading].sum()) < _HARDLY_ANY:
+        dense = view.in_densest & (view.prose > 0)
+        chosen = dense if int(view.prose[dense].sum()) >= _HARDLY_ANY else chosen
+    pieces = view.pieces
     found: list[Block] = []
-    seen: set[str] = set()
-    for place in np.flatnonzero(judge(view) > 0).tolist():
-        text = view.pieces.texts[place]
-        if len(text) >= _REPEATED and text in seen:
+    first: dict[str, int] = {}
+    for place in np.flatnonzero(chosen & ~_pointers(view)).tolist():
+        text, around = pieces.texts[place], pieces.tree.parents[pieces.boxes[place]]
+        if len(text) >= _REPEATED and first.setdefault(text, around) != around:
             continue
-        seen.add(text)
-        found.append(Block(_kind(view.pieces, place), text))
+        found.append(Block(_kind(pieces, place), text))
     return found
+
+
+def _pointers(view: View) -> Marks:
+    """True for lines that hold nothing but a link, perhaps after a short label: they lead elsewhere.
+
+    An article links from within its sentences. Addresses that are written out and headings stay.
+    """
+    beside = np.array([len(text) for text in view.pieces.texts]) - np.array(view.pieces.linked)
+    marks: Marks = (
+        (beside <= _BESIDE) & (view.linked >= _LEAST_LINK) & (np.array(view.pieces.links) == 1) & ~view.ends
+    )
+    return marks & ~np.isin(view.tag, _HEADINGS) & ~view.addresses
 
 
 def _kind(pieces: Pieces, place: int) -> Kind:
@@ -182,7 +212,9 @@ def _authors(page: Page) -> frozenset[str]:
 def _site(page: Page) -> frozenset[str]:
     host = page.host.removeprefix("www.")
     names = [*host.split(".")[:-1], page.meta("og:site_name")[:60]]
-    return frozenset([name for text in names if len(name := key(text).replace(" ", "")) > 3] + [host] * (len(host) > 4))
+    return frozenset(
+        [name for text in names if len(name := key(text).replace(" ", "")) > 3] + [host] * (len(host) > 4)
+    )
 
 
 def _stated(page: Page) -> list[Block]:
