@@ -16,21 +16,18 @@ MAX_BLOCKS = 5000
 
 _KINDS: dict[str, Kind] = {
     "h1": "heading", "h2": "heading", "h3": "heading", "h4": "heading", "h5": "heading", "h6": "heading",
-    "head": "heading", "blockquote": "quote", "quote": "quote", "li": "item", "item": "item",
-    "dt": "item", "dd": "item", "td": "cell", "th": "cell", "cell": "cell",
+    "blockquote": "quote", "li": "item", "dt": "item", "dd": "item", "td": "cell", "th": "cell",
 }  # fmt: skip
-"""HTML names, and the TEI names in which trafilatura answers."""
 _BREAKS = word_set(
-    "p div section article main header footer ul ol dl list table tbody thead tfoot tr row pre code br lb "
+    "p div section article main header footer ul ol dl table tbody thead tfoot tr pre code br "
     "hr address details summary center "
     "figure body html form fieldset"
 ) | frozenset(_KINDS)
 _SKIPPED = word_set(
     "script style noscript template svg iframe object embed video audio canvas button select option input "
     "textarea form nav figcaption "
-    "aside head title graphic img picture source menu dialog"
+    "aside head title img picture source menu dialog"
 )
-_HTML_HEAD = frozenset({"meta", "link", "title", "script", "style", "base"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +79,7 @@ class _Renderer:
             return False
         if not isinstance(name, str) or element in self._removed:
             return True
-        return name in _SKIPPED and not (name == "head" and not _is_html_head(element))
+        return name in _SKIPPED
 
     def _start(self, element: etree._Element) -> None:
         if element.tag in _BREAKS:
@@ -107,9 +104,3 @@ class _Renderer:
         self._parts.clear()
         if text:
             self._blocks.append(Block(self._kinds[-1], text))
-
-
-def _is_html_head(element: etree._Element) -> bool:
-    """Trafilatura calls a subheading ``head``; HTML's head holds other things."""
-    parent = element.getparent()
-    return (parent is not None and parent.tag == "html") or any(child.tag in _HTML_HEAD for child in element)

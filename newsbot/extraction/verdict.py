@@ -127,14 +127,15 @@ def refuse_text(
             return "too_short"
         if _is_front(page):
             return "front_page"
-        found = _listing(page, blocks, view, length, named=named) if view is not None else None
-        return found or "too_short"
+        return (view and _listing(page, blocks, view, length, named=named)) or "too_short"
     if expected or (own and not _is_front(page)) or (named and _is_headed_as_shared(page)):
         return None
-    return _listing(page, blocks, view or View(cut(page.tree), Known()), length, named=named)
+    return _listing(page, blocks, view, length, named=named)
 
 
-def _listing(page: Page, blocks: Sequence[Block], view: View, length: int, *, named: bool) -> str | None:
+def _listing(
+    page: Page, blocks: Sequence[Block], view: View | None, length: int, *, named: bool
+) -> str | None:
     """A front shows many headlines that are links, and its prose is unlike that of an article.
 
     The judge of the text takes teasers for want of better, but is not sure of them: of an article it is sure
@@ -147,6 +148,7 @@ def _listing(page: Page, blocks: Sequence[Block], view: View, length: int, *, na
     )
     suspected = page.nodes.has_list_type() or listed or search or front
     paragraphs = sum(1 for block in blocks if len(block.text) >= 100 and _SENTENCE_END.search(block.text))
+    view = view or View(cut(page.tree), Known())  # a rule gave the text, and nobody has looked at the page
     headlines = _headline_links(view)
     per_paragraph = 3 if named else 1 if listed else 2
     if headlines < (4 if suspected else 10) or headlines < paragraphs * per_paragraph:
