@@ -22,8 +22,12 @@ PACKAGES = (
     "scrapy.extensions",
     "scrapy.spidermiddlewares",
 )
-LEFT = ("newsbot.settings", "newsbot.simulat")
-"""Not imported before the fork: what reads the environment as it is imported, and what is slow."""
+LEFT = (
+    *("newsbot.settings", "newsbot.simulator"),
+    *("scrapy.core._http2", "scrapy.core.downloader.handlers.http2"),
+)
+"""Not imported before the fork: what reads the environment as it is imported, what is slow, and HTTP/2, whose
+package ``h2`` newsbot does not need."""
 
 
 def import_all(package: str) -> None:
