@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scrapy.settings import BaseSettings
 
-from newsbot.crawl.assembly import number_of
+from newsbot.config.check import number_of
 from newsbot.crawl.recrawl_policy import ADJUST_EVERY, GROWING, NOTE, PollBudget
 from newsbot.errors import ArgumentError
 from newsbot.items import Kind, PageRecord

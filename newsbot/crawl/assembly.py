@@ -15,7 +15,7 @@ from scrapy.statscollectors import StatsCollector
 
 from newsbot import backends
 from newsbot.clock import Clock, system_clock
-from newsbot.config.check import SettingsLike
+from newsbot.config.check import SettingsLike, number_of
 from newsbot.crawl.archive import open_archive
 from newsbot.crawl.arguments import Arguments
 from newsbot.crawl.completion import Completion
@@ -35,15 +35,13 @@ from newsbot.crawl.scope import Scope
 from newsbot.crawl.site_knowledge import SiteKnowledge
 from newsbot.crawl.source_state import SourceRegistry
 from newsbot.dedup.decision import Decision
-from newsbot.errors import ArgumentError, DataError
+from newsbot.errors import DataError
 from newsbot.frontier.base import LeanFrontier
 from newsbot.frontier.owners import owner_name
 from newsbot.ranking.url_learning import session_keys
 from newsbot.rules import RuleSet
 from newsbot.sites.pauses import paused
 
-MAX_NUMBER = 10**9
-"""Of requests in a setting."""
 PAGE_VISITS = 1 / 7
 """Visits of a page in a day, on average, where pages are planned by the optimum and no setting says more."""
 
@@ -186,15 +184,3 @@ class Crawl:
         """Write what is kept of each site, and count the queue. Raises :class:`newsbot.errors.DataError`."""
         self.sites.write()
         self.context.count_queue()
-
-
-def number_of(settings: BaseSettings, name: str) -> float:
-    """Return a setting that is a number from 0 on. Raises :class:`newsbot.errors.ArgumentError`."""
-    given = settings.get(name, 0)
-    try:
-        number = float(given)
-    except (TypeError, ValueError):
-        number = -1.0
-    if not 0 <= number < MAX_NUMBER:
-        raise ArgumentError(f"{name}={given}: must be a number from 0 to {MAX_NUMBER}")
-    return number
